@@ -1,0 +1,25 @@
+//! What a model says, and what it is told.
+//!
+//! - [`parse`] turns a model's text into a [`Reply`]: calls it can trust, and diagnostics for everything
+//!   it had to guess or refuse. It is total, linear and never drops anything without saying so.
+//! - `bind` fits a [`ToolCallRequest`] to a [`ToolDefinition`].
+//! - `render_manifest` and `render_observation` are the way back: what the model reads.
+//!
+//! No IO, no async, no registry: those belong to the crates above.
+
+mod call;
+mod diagnostic;
+pub mod key;
+pub mod limits;
+mod reply;
+mod span;
+mod tool;
+
+pub use call::{
+    Argument, Node, OnError, Protocol, Provider, Source, Text, ToolCallRequest, Tree, TypeHint,
+    Value,
+};
+pub use diagnostic::{Code, Diagnostic, Severity};
+pub use reply::{Block, Reply};
+pub use span::Span;
+pub use tool::{Execution, ExecutionMode, ToolDefinition, ToolExample, ToolId, ToolKind};

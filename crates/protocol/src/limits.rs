@@ -1,0 +1,24 @@
+//! Every number that bounds this crate. A test crosses each of them.
+
+/// Longest key of a TAM field, in bytes as written. A longer line is not shaped like `key:OPEN`.
+pub const MAX_KEY_BYTES: usize = 256;
+/// Fields read from one TAM block; more give `too_many_parameters`.
+pub const MAX_FIELDS: usize = 2_048;
+/// Blocks read from one reply; more give `too_many_blocks` and stay text.
+pub const MAX_BLOCKS: usize = 128;
+/// Calls read from one `<ACTION>` block or one native reply.
+pub const MAX_CALLS: usize = 512;
+/// Elements below a call in XML; deeper gives `nesting_too_deep`.
+pub const MAX_DEPTH: usize = 64;
+/// Elements in one XML block; more give `too_many_parameters`.
+pub const MAX_ELEMENTS: usize = 20_000;
+/// Diagnostics kept for one reply; a last one says that there were more.
+pub const MAX_DIAGNOSTICS: usize = 100;
+/// Highest `retry`.
+pub const MAX_RETRY: u8 = 10;
+/// Longest part of the model's text that a message quotes, in characters.
+pub const MAX_QUOTE_CHARS: usize = 60;
+/// Longest info string of a code fence that is taken as wrapping a call, in bytes.
+pub const MAX_FENCE_INFO_BYTES: usize = 32;
+/// Largest result that `render_observation` puts into a prompt, in characters.
+pub const MAX_OBSERVATION_CHARS: usize = 32_000;
