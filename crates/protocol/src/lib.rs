@@ -7,10 +7,13 @@
 //!
 //! No IO, no async, no registry: those belong to the crates above.
 
+#![cfg_attr(not(test), deny(clippy::string_slice, clippy::indexing_slicing))]
+
 mod call;
 mod diagnostic;
 pub mod key;
 pub mod limits;
+mod parse;
 mod reply;
 mod span;
 mod tool;
@@ -20,6 +23,9 @@ pub use call::{
     Value,
 };
 pub use diagnostic::{Code, Diagnostic, Severity};
+pub use parse::{
+    Dialect, Stream, StreamEvent, add_native_calls, parse, parse_response, parse_with,
+};
 pub use reply::{Block, Reply};
 pub use span::Span;
 pub use tool::{Execution, ExecutionMode, ToolDefinition, ToolExample, ToolId, ToolKind};
