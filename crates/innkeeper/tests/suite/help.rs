@@ -1,0 +1,49 @@
+//! Help and version: on stdout, exit code 0, complete.
+
+use super::process::run;
+
+#[test]
+fn help_names_everything_and_shows_examples() {
+    for (line, fragments) in [
+        (
+            "--help",
+            &[
+                "parse",
+                "--home <DIR>",
+                "--json",
+                "--quiet",
+                "--lang",
+                "Examples:",
+            ][..],
+        ),
+        ("-h", &["parse", "Examples:"][..]),
+        (
+            "parse --help",
+            &[
+                "[FILE]",
+                "--protocol",
+                "auto",
+                "tam",
+                "action",
+                "tool-call",
+                "--jsonl",
+                "--lang",
+                "Examples:",
+                "Exit codes:",
+            ][..],
+        ),
+        ("--version", &["innkeeper ", env!("CARGO_PKG_VERSION")][..]),
+        ("-V", &["innkeeper "][..]),
+    ] {
+        let run = run(line, b"");
+        assert_eq!(run.code, Some(0), "{line}: {}", run.stderr);
+        assert_eq!(run.stderr, "", "{line}");
+        for fragment in fragments {
+            assert!(
+                run.stdout.contains(fragment),
+                "{line}: no {fragment:?} in {}",
+                run.stdout
+            );
+        }
+    }
+}
