@@ -3,6 +3,7 @@
 //! What a command does stands in `commands/`, one file each.
 
 mod cli;
+mod cli_zh;
 mod commands;
 mod failure;
 mod lang;
@@ -13,8 +14,8 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches};
 
 use crate::cli::{Cli, Command};
 use crate::failure::Failure;
@@ -23,7 +24,7 @@ use crate::lang::Lang;
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     let lang = Lang::of(&words, |name| std::env::var(name).ok());
-    let outcome = match Cli::try_parse_from(&words) {
+    let outcome = match read(&words, lang) {
         Ok(cli) => run(&cli),
         Err(error) if is_answer(error.kind()) => {
             // A reader that closed the pipe has seen enough of the help.
@@ -39,6 +40,14 @@ fn main() -> ExitCode {
             failure.exit_code()
         }
     }
+}
+
+fn read(words: &[OsString], lang: Lang) -> Result<Cli, clap::Error> {
+    let command = match lang {
+        Lang::En => Cli::command(),
+        Lang::Zh => cli_zh::command(),
+    };
+    Cli::from_arg_matches(&command.try_get_matches_from(words)?)
 }
 
 fn run(cli: &Cli) -> Result<(), Failure> {

@@ -32,6 +32,22 @@ fn help_names_everything_and_shows_examples() {
                 "Exit codes:",
             ][..],
         ),
+        (
+            "--lang zh --help",
+            &["命令:", "parse", "--lang <LANG>", "用法：", "示例："][..],
+        ),
+        (
+            "parse --lang zh --help",
+            &[
+                "参数:",
+                "[FILE]",
+                "--protocol",
+                "--json",
+                "示例：",
+                "退出码：",
+            ][..],
+        ),
+        ("--lang zh --version", &["innkeeper "][..]),
         ("--version", &["innkeeper ", env!("CARGO_PKG_VERSION")][..]),
         ("-V", &["innkeeper "][..]),
     ] {
