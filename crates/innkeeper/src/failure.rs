@@ -338,6 +338,15 @@ mod tests {
     }
 
     #[test]
+    fn every_code_is_documented() {
+        let page = include_str!("../../../docs/command-line.md");
+        for failure in one_of_each() {
+            let row = format!("\n| `{}` |", failure.code());
+            assert!(page.contains(&row), "{} is missing", failure.code());
+        }
+    }
+
+    #[test]
     fn long_names_are_cut() {
         let name = "é".repeat(MAX_SHOWN_CHARS);
         assert_eq!(shown(&name), name);
