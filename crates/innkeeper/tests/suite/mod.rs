@@ -1,5 +1,6 @@
 mod architecture;
 mod bad_usage;
+mod calls;
 mod graph;
 mod help;
 mod parse;
