@@ -2,13 +2,14 @@
 //!
 //! - [`parse`] turns a model's text into a [`Reply`]: calls it can trust, and diagnostics for everything
 //!   it had to guess or refuse. It is total, linear and never drops anything without saying so.
-//! - `bind` fits a [`ToolCallRequest`] to a [`ToolDefinition`].
+//! - [`bind`] fits a [`ToolCallRequest`] to a [`ToolDefinition`].
 //! - `render_manifest` and `render_observation` are the way back: what the model reads.
 //!
 //! No IO, no async, no registry: those belong to the crates above.
 
 #![cfg_attr(not(test), deny(clippy::string_slice, clippy::indexing_slicing))]
 
+mod bind;
 mod call;
 mod diagnostic;
 pub mod key;
@@ -18,6 +19,10 @@ mod reply;
 mod span;
 mod tool;
 
+pub use bind::{
+    BindError, BoundCall, DeclarationError, Problem, ProblemCode, UriArgument, bind, bind_value,
+    check_declaration,
+};
 pub use call::{
     Argument, Node, OnError, Protocol, Provider, Source, Text, ToolCallRequest, Tree, TypeHint,
     Value,

@@ -22,3 +22,18 @@ pub const MAX_QUOTE_CHARS: usize = 60;
 pub const MAX_FENCE_INFO_BYTES: usize = 32;
 /// Largest result that `render_observation` puts into a prompt, in characters.
 pub const MAX_OBSERVATION_CHARS: usize = 32_000;
+/// Levels of a schema (and of the value it describes) that `bind` follows; deeper gives `too_complex`.
+pub const MAX_SCHEMA_DEPTH: usize = 128;
+/// Schemas that `$ref` and `allOf` may put together into one.
+pub const MAX_SCHEMA_PARTS: usize = 64;
+/// Work that `bind` spends on the values of one call, about one step per value and schema tried on it;
+/// more gives `too_complex`.
+pub const MAX_BIND_STEPS: usize = 200_000;
+/// Problems listed for one call; the rest is counted.
+pub const MAX_PROBLEMS: usize = 20;
+/// Names or values that one message lists.
+pub const MAX_LISTED_NAMES: usize = 8;
+/// Names that are looked through for a "did you mean".
+pub const MAX_SUGGESTION_CANDIDATES: usize = 256;
+/// Longest name for which a "did you mean" is sought, in characters.
+pub const MAX_SUGGESTION_CHARS: usize = 64;
