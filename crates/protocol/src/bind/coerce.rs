@@ -1,130 +1,17 @@
 //! Turns what a model wrote into what a schema declares.
 //!
 //! Owns the choice between readings: every type that a schema allows is tried, and the reading that
-//! guesses least is taken. Arrays and objects are in `structure`.
-
-use std::borrow::Cow;
+//! guesses least is taken. Arrays and objects are in `structure`, listed values in `choice`.
 
 use serde_json::Value as Json;
 
 use super::describe::describe;
-use super::problem::{Faults, Place, ProblemCode, quote_json, quote_name, quote_text};
+use super::input::{Fit, Input, Misfit, Rank, TypeFit};
+use super::problem::{Faults, Place, ProblemCode};
 use super::scalar::{self, NumberError};
 use super::schema::{Types, View};
-use super::suggest::Nearest;
+use crate::Node;
 use crate::limits::{MAX_BIND_STEPS, MAX_SCHEMA_DEPTH};
-use crate::{Node, Tree};
-
-/// A value on its way to its type.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Input<'v> {
-    /// Text that may stand for any type.
-    Text(&'v str),
-    Tree(&'v Tree<'v>),
-    /// Already typed, though models get types wrong in JSON too.
-    Json(&'v Json),
-}
-
-/// How much of a reading is a guess, the least first. It decides between the types of a union.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Rank {
-    /// A listed value.
-    Choice,
-    /// Written the way JSON writes this type.
-    Exact,
-    /// Exact, but with names that only an open object takes.
-    Open,
-    /// Text taken as the string it is.
-    Text,
-    /// `yes` for true, `1e3` for an integer, `null` written out, a number for a string.
-    Loose,
-    /// A single value for an array.
-    Wrapped,
-    /// The schema says nothing.
-    Untyped,
-}
-
-#[derive(Debug)]
-pub(super) struct Fit {
-    pub(super) value: Json,
-    pub(super) rank: Rank,
-}
-
-/// Why a value is not of one type: plainly something else, or the right thing with faults inside.
-pub(super) enum Misfit {
-    Other,
-    Faulty(Faults),
-}
-
-pub(super) type TypeFit = Result<Fit, Misfit>;
-
-impl Fit {
-    pub(super) fn new(value: impl Into<Json>, rank: Rank) -> Self {
-        Self {
-            value: value.into(),
-            rank,
-        }
-    }
-}
-
-impl<'v> Input<'v> {
-    pub(super) fn to_json(self) -> Json {
-        match self {
-            Self::Text(text) => text.into(),
-            Self::Tree(tree) => tree.to_json(),
-            Self::Json(json) => json.clone(),
-        }
-    }
-
-    /// The text of a value that is nothing but text.
-    pub(super) fn text(self) -> Option<&'v str> {
-        match self {
-            Self::Text(text) => Some(text),
-            Self::Json(Json::String(text)) => Some(text),
-            Self::Tree(tree) => match &tree.node {
-                Node::Text(text) => Some(text),
-                Node::Array(_) | Node::Object(_) => None,
-            },
-            Self::Json(_) => None,
-        }
-    }
-
-    /// Text, also of a JSON number or boolean.
-    fn scalar_text(self) -> Option<Cow<'v, str>> {
-        match self {
-            Self::Json(value @ (Json::Number(_) | Json::Bool(_))) => {
-                Some(Cow::Owned(value.to_string()))
-            }
-            input => input.text().map(Cow::Borrowed),
-        }
-    }
-
-    pub(super) fn quote(self) -> String {
-        match self {
-            Self::Text(text) => quote_text(text),
-            Self::Json(value) => quote_json(value),
-            Self::Tree(tree) => match &tree.node {
-                Node::Text(text) => quote_text(text),
-                Node::Array(_) => "an array".to_owned(),
-                Node::Object(_) => "an object".to_owned(),
-            },
-        }
-    }
-
-    /// What the value looks like, to tell which branch of a union was meant.
-    fn looks_like(self) -> Types {
-        match self {
-            Self::Json(value) if !value.is_string() => Types::of(value),
-            Self::Tree(tree) if matches!(tree.node, Node::Array(_)) => Types::ARRAY,
-            Self::Tree(tree) if matches!(tree.node, Node::Object(_)) => Types::OBJECT,
-            input => match input.text().and_then(|text| text.trim().chars().next()) {
-                Some('{') => Types::OBJECT,
-                Some('[') => Types::ARRAY,
-                _ => Types::STRING,
-            },
-        }
-    }
-}
 
 /// Fits the values of one call. The work is bounded whatever the schema: unions within unions could
 /// otherwise double it at every level.
@@ -200,7 +87,7 @@ impl<'s> Coercer<'s> {
         }
         let types = view.types();
         if types == Types::ANY {
-            return Ok(Fit::new(input.to_json(), Rank::Untyped));
+            return Ok(Fit::new(input.to_json(), Rank::Plain));
         }
         let mut best: Option<Fit> = None;
         let mut faulty = Vec::new();
@@ -253,9 +140,15 @@ impl<'s> Coercer<'s> {
 
     fn fit_integer(&self, input: Input<'_>) -> TypeFit {
         match input {
-            Input::Json(Json::Number(number)) => scalar::whole(number)
-                .map(|number| Fit::new(Json::Number(number), Rank::Exact))
-                .ok_or(Misfit::Other),
+            Input::Json(Json::Number(number)) => {
+                let rank = if number.is_f64() {
+                    Rank::Near
+                } else {
+                    Rank::Exact
+                };
+                let whole = scalar::whole(number).ok_or(Misfit::Other)?;
+                Ok(Fit::new(Json::Number(whole), rank))
+            }
             _ => self.read_number(input, "a 64-bit integer", scalar::integer),
         }
     }
@@ -285,46 +178,6 @@ impl<'s> Coercer<'s> {
                     .into(),
             )),
         }
-    }
-
-    /// Text meets a listed value by its JSON form, so `3` finds the number 3. Letter case counts.
-    fn fit_choice(
-        &mut self,
-        view: &View<'s>,
-        choices: &'s [Json],
-        input: Input<'_>,
-    ) -> Result<Fit, Faults> {
-        self.charge(choices.len())?;
-        if let Some(choice) = choices.iter().find(|choice| is_same(choice, input)) {
-            return Ok(Fit::new(choice.clone(), Rank::Choice));
-        }
-        let found = input.scalar_text().and_then(|text| {
-            choices
-                .iter()
-                .find(|choice| choice.as_str() == Some(&*text))
-                .or_else(|| choices.iter().find(|choice| means(choice, &text)))
-        });
-        if let Some(choice) = found {
-            let is_typed = matches!(input, Input::Json(_));
-            let rank = if is_typed { Rank::Loose } else { Rank::Choice };
-            return Ok(Fit::new(choice.clone(), rank));
-        }
-        if view.nullable && input.text().map(str::trim) == Some("null") {
-            return Ok(Fit::new(Json::Null, Rank::Loose));
-        }
-        let mut problem =
-            self.place
-                .problem(ProblemCode::InvalidValue, describe(view), input.quote());
-        let nearest = input
-            .text()
-            .and_then(|text| Nearest::among(choices.iter().filter_map(Json::as_str)).to(text));
-        if let Some(nearest) = nearest {
-            problem
-                .message
-                .push_str(&format!(", did you mean {}?", quote_name(nearest)));
-            problem.suggestion = Some(nearest.to_owned());
-        }
-        Err(problem.into())
     }
 
     fn fit_union(
@@ -387,50 +240,16 @@ fn fit_boolean(input: Input<'_>) -> TypeFit {
 /// Markup for a string is the markup as written.
 fn fit_string(input: Input<'_>) -> TypeFit {
     match input {
-        Input::Text(text) => Ok(Fit::new(text, Rank::Text)),
+        Input::Text(text) => Ok(Fit::new(text, Rank::Plain)),
         Input::Json(Json::String(text)) => Ok(Fit::new(text.as_str(), Rank::Exact)),
         Input::Json(value @ (Json::Number(_) | Json::Bool(_))) => {
             Ok(Fit::new(value.to_string(), Rank::Loose))
         }
         Input::Json(_) => Err(Misfit::Other),
         Input::Tree(tree) => match &tree.node {
-            Node::Text(text) => Ok(Fit::new(text.as_ref(), Rank::Text)),
+            Node::Text(text) => Ok(Fit::new(text.as_ref(), Rank::Plain)),
             _ if tree.inner.trim().is_empty() => Err(Misfit::Other),
             _ => Ok(Fit::new(tree.inner.as_ref(), Rank::Loose)),
         },
     }
-}
-
-fn is_same(choice: &Json, input: Input<'_>) -> bool {
-    match input {
-        Input::Text(_) => false,
-        Input::Tree(tree) => !matches!(tree.node, Node::Text(_)) && tree.to_json() == *choice,
-        Input::Json(Json::Number(number)) => choice
-            .as_number()
-            .is_some_and(|choice| equal(choice, number)),
-        Input::Json(value) => value == choice,
-    }
-}
-
-/// Whether text is how a listed value that is no string would be written.
-fn means(choice: &Json, text: &str) -> bool {
-    match choice {
-        Json::String(choice) => choice == text.trim(),
-        Json::Null => text.trim() == "null",
-        Json::Bool(choice) => scalar::boolean(text)
-            .is_some_and(|reading| reading.canonical && reading.value == *choice),
-        Json::Number(choice) => {
-            scalar::number(text).is_ok_and(|reading| equal(choice, &reading.value))
-        }
-        Json::Array(_) | Json::Object(_) => scalar::json(text).is_ok_and(|value| value == *choice),
-    }
-}
-
-/// 1 and 1.0 are the same number.
-fn equal(one: &serde_json::Number, other: &serde_json::Number) -> bool {
-    one == other
-        || matches!(
-            (scalar::whole(one), scalar::whole(other)),
-            (Some(one), Some(other)) if one == other
-        )
 }

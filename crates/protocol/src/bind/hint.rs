@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::Value as Json;
 
-use super::coerce::{Coercer, Input};
+use super::coerce::Coercer;
+use super::input::Input;
 use super::problem::{Faults, ProblemCode, quote_text};
 use super::scalar;
 use super::schema::Types;

@@ -5,10 +5,12 @@
 //! fetches nothing.
 
 mod assign;
+mod choice;
 mod coerce;
 mod declaration;
 mod describe;
 mod hint;
+mod input;
 mod names;
 mod problem;
 mod scalar;
@@ -17,13 +19,14 @@ mod structure;
 mod suggest;
 
 #[cfg(test)]
-#[path = "bind_tests.rs"]
 mod bind_tests;
 #[cfg(test)]
-#[path = "coerce_tests.rs"]
 mod coerce_tests;
 #[cfg(test)]
-#[path = "property_tests.rs"]
+mod hint_tests;
+#[cfg(test)]
+mod names_tests;
+#[cfg(test)]
 mod property_tests;
 
 use std::collections::{BTreeMap, HashSet};
@@ -32,9 +35,10 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
 use assign::{Given, assign};
-use coerce::{Coercer, Input};
+use coerce::Coercer;
 pub use declaration::{DeclarationError, check_declaration};
 use describe::describe;
+use input::Input;
 use names::Declared;
 pub use problem::{BindError, Problem, ProblemCode};
 use problem::{Faults, quote_text};

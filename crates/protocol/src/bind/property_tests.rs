@@ -28,6 +28,7 @@ fn scalar_text() -> impl Strategy<Value = String> {
         Just("true".to_owned()),
         Just("no".to_owned()),
         Just("null".to_owned()),
+        Just("3.0".to_owned()),
         Just("[1, \"2\", {\"a\": null}]".to_owned()),
         Just("{\"a\": \"1\", \"b_c\": [true]}".to_owned()),
         Just("[broken]".to_owned()),
@@ -198,13 +199,22 @@ proptest! {
 
     #[test]
     fn what_is_bound_stays_as_it_is(
-        request in request(),
-        parameters in object(schema()),
+        schema in schema(),
+        values in prop::collection::vec(argument(), 8),
+        root in object(schema()),
     ) {
-        let definition = tool(parameters);
-        if let Ok(bound) = bind(&request, &definition)
-            && bound.uris.is_empty()
-        {
+        // One declared parameter and many values for it: some fit.
+        let mut root = root;
+        root["properties"] = json!({"x": schema, "a": root["properties"]["a"]});
+        root["required"] = json!([]);
+        let definition = tool(root);
+        for mut value in values {
+            let mut request = ToolCallRequest::new(Protocol::Tam, "T");
+            value.name = "x".into();
+            value.written = "x".into();
+            value.source = Source::Inline;
+            request.arguments.push(value);
+            let Ok(bound) = bind(&request, &definition) else { continue };
             let second = bind(&again(&bound), &definition);
             prop_assert_eq!(second.map(|second| second.arguments), Ok(bound.arguments));
         }

@@ -4,19 +4,14 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value as Json};
 
-use super::coerce::{Coercer, Fit, Input, Misfit, Rank, TypeFit};
+use super::coerce::Coercer;
 use super::describe::describe;
+use super::input::{Fit, Input, Misfit, Rank, TypeFit};
 use super::problem::{Faults, ProblemCode};
 use super::scalar;
 use super::schema::{Lookup, Types, View};
 use super::suggest::Nearest;
 use crate::{Node, Tree};
-
-impl From<Faults> for Misfit {
-    fn from(faults: Faults) -> Self {
-        Self::Faulty(faults)
-    }
-}
 
 impl<'s> Coercer<'s> {
     pub(super) fn fit_array(&mut self, view: &View<'s>, input: Input<'_>) -> TypeFit {
@@ -161,7 +156,7 @@ impl<'s> Coercer<'s> {
             let schema = match view.property(name) {
                 Lookup::Declared(schema) => schema,
                 Lookup::Open(schema) => {
-                    rank = rank.max(Rank::Open);
+                    rank = rank.max(Rank::Near);
                     match schema {
                         Some(schema) => schema,
                         None => {
