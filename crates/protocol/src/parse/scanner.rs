@@ -32,6 +32,8 @@ pub(super) struct Scanner {
     solid: usize,
     seen_solid_to: usize,
     has_action: bool,
+    /// An `<ACTION>` was never closed, so no later one is.
+    action_unclosed: bool,
 }
 
 #[derive(Debug)]
@@ -97,6 +99,7 @@ impl Scanner {
             solid: 0,
             seen_solid_to: 0,
             has_action: false,
+            action_unclosed: false,
         }
     }
 
@@ -229,7 +232,12 @@ impl Scanner {
             },
             Start::Xml { kind, tag } => State::Xml {
                 fenced,
-                scan: XmlScan::new(kind, at, tag),
+                scan: XmlScan::new(
+                    kind,
+                    at,
+                    tag,
+                    kind == XmlKind::Action && self.action_unclosed,
+                ),
             },
             Start::StrayEnd { .. } => State::Outside,
         };
@@ -267,6 +275,7 @@ impl Scanner {
         match step {
             XmlStep::Wait => None,
             XmlStep::Done { raw, next } => {
+                self.action_unclosed |= raw.kind == XmlKind::Action && !raw.closed;
                 let span = Span::new(scan.start, next);
                 if raw.kind == XmlKind::Action && std::mem::replace(&mut self.has_action, true) {
                     self.notes.add(
@@ -286,6 +295,7 @@ impl Scanner {
             }
             XmlStep::Prose { next, unclosed } => {
                 if unclosed {
+                    self.action_unclosed |= scan.kind == XmlKind::Action;
                     self.notes.add(
                         Code::MissingEndMarker,
                         Span::new(scan.start, scan.tag.end),

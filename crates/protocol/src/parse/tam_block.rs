@@ -69,6 +69,9 @@ impl TamScan {
                 self.at = next;
                 self.push(field);
             }
+            if self.block.fields.len() == MAX_FIELDS {
+                return self.overflow(input, &mut ahead.cursors);
+            }
             if let Some(step) = self.between_fields(input, &mut ahead.cursors) {
                 return step;
             }
@@ -140,14 +143,6 @@ impl TamScan {
     }
 
     fn push(&mut self, field: RawField) {
-        if self.block.fields.len() == MAX_FIELDS {
-            if !self.block.notes.has(Code::TooManyParameters) {
-                self.block.notes.add_with(Code::TooManyParameters, field.key, || {
-                    format!("The block has more than {MAX_FIELDS} fields; split it into several calls.")
-                });
-            }
-            return;
-        }
         match field.close {
             Close::Plain => {}
             Close::Ambiguous => self.block.notes.add(
@@ -162,6 +157,31 @@ impl TamScan {
             ),
         }
         self.block.fields.push(field);
+    }
+
+    /// The block is refused, so only its end is of interest.
+    fn overflow(&mut self, input: Input<'_>, cursors: &mut Cursors) -> TamStep {
+        while let Some((mark, start, end)) = cursors.mark(input, self.at) {
+            if mark == TamMark::End {
+                self.note_overflow();
+                return self.finish(start, Some(end));
+            }
+            self.at = end;
+        }
+        if !input.complete {
+            return TamStep::Wait;
+        }
+        self.note_overflow();
+        self.finish(input.len(), None)
+    }
+
+    fn note_overflow(&mut self) {
+        let span = Span::new(self.at, self.at);
+        self.block
+            .notes
+            .add_with(Code::TooManyParameters, span, || {
+                format!("The block has {MAX_FIELDS} fields or more; split it into several calls.")
+            });
     }
 
     /// Text that is neither field nor comment: silent where it is layout, reported otherwise.

@@ -43,6 +43,8 @@ pub(super) struct XmlScan {
     other_block: Option<usize>,
     /// Some `<` cannot begin a tag.
     literal_less: bool,
+    /// An earlier search has shown that nothing closes it.
+    hopeless: bool,
 }
 
 /// A block that has been framed.
@@ -69,7 +71,7 @@ pub(super) enum XmlStep {
 }
 
 impl XmlScan {
-    pub(super) fn new(kind: XmlKind, start: usize, tag: OpenTag) -> Self {
+    pub(super) fn new(kind: XmlKind, start: usize, tag: OpenTag, hopeless: bool) -> Self {
         Self {
             kind,
             tag,
@@ -80,12 +82,19 @@ impl XmlScan {
             has_element: false,
             other_block: None,
             literal_less: false,
+            hopeless,
         }
     }
 
     pub(super) fn step(&mut self, input: Input<'_>) -> XmlStep {
         if self.tag.empty {
             return self.done(self.tag.end, self.tag.end, true);
+        }
+        if self.hopeless && self.begins_with_words(input.slice(self.tag.end, input.len())) {
+            return XmlStep::Prose {
+                next: self.tag.end,
+                unclosed: true,
+            };
         }
         loop {
             let found = match self.inside {
@@ -142,10 +151,13 @@ impl XmlScan {
         }
         if matches!(bytes.get(at + 1), Some(b'|' | b' ' | b'\t')) {
             look!(tam_mark(bytes, at), (mark, next) => {
+                self.probe = next;
                 if mark == TamMark::Request {
                     self.other_block.get_or_insert(at);
+                    if self.hopeless {
+                        return Found::Another;
+                    }
                 }
-                self.probe = next;
                 Found::On
             });
         }
@@ -219,10 +231,7 @@ impl XmlScan {
             }
         }
         let body = input.slice(self.tag.end, self.other_block.unwrap_or(input.len()));
-        let first = body.trim_start().chars().next();
-        let words = first.is_some_and(|first| first != '<' && first != '{');
-        let has_name = self.kind == XmlKind::ToolCall && self.tag.attributes + 1 < self.tag.end;
-        if words && !has_name {
+        if self.begins_with_words(body) {
             return XmlStep::Prose {
                 next: self.tag.end,
                 unclosed: true,
@@ -230,6 +239,13 @@ impl XmlScan {
         }
         let end = self.tag.end + json_length(body).unwrap_or(body.len());
         self.done(end, end, false)
+    }
+
+    /// No call is meant where words follow the tag instead of a tag or JSON.
+    fn begins_with_words(&self, body: &str) -> bool {
+        let has_name = self.kind == XmlKind::ToolCall && self.tag.attributes + 1 < self.tag.end;
+        let first = body.trim_start().chars().next();
+        !has_name && first.is_some_and(|first| first != '<' && first != '{')
     }
 
     fn done(&self, body_end: usize, next: usize, closed: bool) -> XmlStep {

@@ -5,11 +5,15 @@ use std::borrow::Cow;
 use quick_xml::Reader;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
+use super::marks::FINDERS;
 use super::notes::{Notes, quote};
 use super::xml_block::begins_tag;
 use super::xml_tree::{Element, unescaped};
 use crate::limits::{MAX_DEPTH, MAX_ELEMENTS};
 use crate::{Code, Span};
+
+const CDATA: &str = "<![CDATA[";
+const CDATA_END: &str = "]]>";
 
 /// What is wrong, and where in the text.
 pub(super) struct Fault {
@@ -141,15 +145,20 @@ impl<'t> Builder<'t> {
     }
 
     fn run(mut self, notes: &mut Notes) -> Result<Body<'t>, Fault> {
-        let mut reader = Reader::from_str(self.body);
-        let config = reader.config_mut();
-        config.check_end_names = false;
-        config.allow_unmatched_ends = true;
-        config.allow_dangling_amp = true;
+        let mut base = 0;
+        let mut reader = reader(self.body);
         loop {
-            let start = position(&reader);
+            let start = base + position(&reader);
+            // quick-xml checks every event for UTF-8 again, which costs more than all the rest of a large value.
+            if let Some(end) = self.cdata_end(start) {
+                let text = self.slice(start + CDATA.len(), end - CDATA_END.len());
+                self.cdata(text, start, end);
+                base = end;
+                reader = self::reader(self.slice(end, self.body.len()));
+                continue;
+            }
             let event = reader.read_event();
-            let end = position(&reader);
+            let end = base + position(&reader);
             match event {
                 Ok(Event::Start(tag)) => self.start(&tag, start, end, notes)?,
                 Ok(Event::Empty(tag)) => {
@@ -164,18 +173,13 @@ impl<'t> Builder<'t> {
                     }
                     self.text(Cow::Borrowed(text), start, end);
                 }
-                Ok(Event::CData(_)) => {
-                    let text =
-                        self.slice(start + "<![CDATA[".len(), end.saturating_sub("]]>".len()));
-                    self.cdata(text, start, end);
-                }
                 Ok(Event::GeneralRef(reference)) => self.reference(&reference, start, end, notes),
                 Ok(Event::Comment(_)) => {
                     let text = self.slice(start + "<!--".len(), end.saturating_sub("-->".len()));
                     self.out.comments.push(Cow::Borrowed(text.trim()));
                 }
                 // At the top these are a document's preamble; within a value they are somebody's PHP or HTML.
-                Ok(Event::Decl(_) | Event::PI(_) | Event::DocType(_)) => {
+                Ok(Event::CData(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_)) => {
                     if !self.open.is_empty() {
                         self.text(Cow::Borrowed(self.slice(start, end)), start, end);
                     }
@@ -184,6 +188,13 @@ impl<'t> Builder<'t> {
                 Err(error) => return Err(self.syntax(&error, start)),
             }
         }
+    }
+
+    /// Where the CDATA section that begins at `start` ends, if it is whole.
+    fn cdata_end(&self, start: usize) -> Option<usize> {
+        let rest = self.body.get(start..)?.strip_prefix(CDATA)?;
+        let end = FINDERS.cdata_end.find(rest.as_bytes())?;
+        Some(start + CDATA.len() + end + CDATA_END.len())
     }
 
     fn slice(&self, start: usize, end: usize) -> &'t str {
@@ -423,6 +434,15 @@ impl<'t> Open<'t> {
             self.element.text.to_mut().push_str(&text);
         }
     }
+}
+
+fn reader(source: &str) -> Reader<&[u8]> {
+    let mut reader = Reader::from_str(source);
+    let config = reader.config_mut();
+    config.check_end_names = false;
+    config.allow_unmatched_ends = true;
+    config.allow_dangling_amp = true;
+    reader
 }
 
 fn position(reader: &Reader<&[u8]>) -> usize {
