@@ -11,7 +11,13 @@ pub const MAX_CALLS: usize = 512;
 /// Elements below a call in XML; deeper gives `nesting_too_deep`.
 pub const MAX_DEPTH: usize = 64;
 /// Elements in one XML block; more give `too_many_parameters`.
-pub const MAX_ELEMENTS: usize = 20_000;
+pub const MAX_ELEMENTS: usize = 10_000;
+/// Attributes of one XML tag; more give `too_many_parameters`.
+pub const MAX_ATTRIBUTES: usize = 64;
+/// Comments kept of one block; they are for display only.
+pub const MAX_COMMENTS: usize = 256;
+/// Tags that begin no call and end marks that end nothing; after so many the rest is not searched.
+pub const MAX_FALSE_STARTS: usize = 512;
 /// Diagnostics kept for one reply; a last one says that there were more.
 pub const MAX_DIAGNOSTICS: usize = 100;
 /// Highest `retry`.

@@ -16,7 +16,7 @@ pub(super) fn block<'t>(text: &'t str, raw: &RawXml, span: Span) -> Block<'t> {
     let offset = raw.tag.end;
     let source = text.get(offset..raw.body_end).unwrap_or_default();
 
-    match xml_read::read(source, offset, raw.literal_less, &mut notes) {
+    match xml_read::read(source, offset, &mut notes) {
         Err(fault) => notes_fault(&mut notes, text, &fault, "ACTION", raw.closed),
         Ok(_) if !raw.closed => {
             let fault = Fault {

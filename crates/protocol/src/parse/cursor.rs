@@ -7,7 +7,7 @@
 use memchr::memchr;
 use memchr::memmem::Finder;
 
-use super::marks::{FINDERS, Family, Seen, TamMark, tam_mark};
+use super::marks::{FINDERS, Family, MAX_BLANKS, Seen, TamMark, tam_mark};
 
 /// The text so far, and whether more may come.
 #[derive(Clone, Copy)]
@@ -113,16 +113,16 @@ impl TamCursor {
             }
             self.at = None;
         }
+        // `|` is far rarer than `<` in code and markup, so it is looked for and the `<` before it checked.
         let bytes = input.bytes();
         let mut start = self.searched.max(from);
-        while let Some(offset) = bytes.get(start..).and_then(|rest| memchr(b'<', rest)) {
-            let at = start + offset;
-            // The quick way past `<` in code, XML and diffs.
-            if matches!(bytes.get(at + 1), Some(b'|' | b' ' | b'\t') | None) {
+        while let Some(offset) = bytes.get(start..).and_then(|rest| memchr(b'|', rest)) {
+            let bar = start + offset;
+            if let Some(at) = less_before(bytes, bar).filter(|&at| at >= from) {
                 match input.settle(tam_mark(bytes, at)) {
                     Seen::Yes((mark, end)) => {
                         self.at = Some((mark, at, end));
-                        self.searched = at + 1;
+                        self.searched = bar + 1;
                         return self.at;
                     }
                     Seen::Unclear => {
@@ -132,15 +132,29 @@ impl TamCursor {
                     Seen::No => {}
                 }
             }
-            start = at + 1;
+            start = bar + 1;
         }
-        self.searched = start.max(input.len());
+        let half = less_before(bytes, bytes.len()).filter(|&at| at >= start && !input.complete);
+        self.searched = half.unwrap_or(start.max(input.len()));
         None
     }
 
     pub(super) fn frontier(&self) -> usize {
         self.at.map_or(self.searched, |found| found.1)
     }
+}
+
+/// The `<` before a place, with nothing but blanks between.
+fn less_before(bytes: &[u8], place: usize) -> Option<usize> {
+    let before = bytes.get(..place)?;
+    let blanks = before
+        .iter()
+        .rev()
+        .take(MAX_BLANKS)
+        .take_while(|byte| matches!(byte, b' ' | b'\t'))
+        .count();
+    let at = place.checked_sub(blanks + 1)?;
+    (before.get(at) == Some(&b'<')).then_some(at)
 }
 
 /// All that is looked for inside a TAM block.

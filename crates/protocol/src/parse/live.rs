@@ -91,10 +91,16 @@ fn command_step(key: &str) -> Option<u32> {
 /// Where the end of the text so far may be the beginning of a mark, or of the next key's line.
 fn undecided_from(text: &str, value: &ValueScan) -> usize {
     let mut from = value.looked_to(text);
+    let plain = text
+        .bytes()
+        .last()
+        .is_some_and(|byte| byte.is_ascii() && !matches!(byte, b'<' | b'>'));
+    let marks = if plain { 0 } else { Family::ALL.len() + 1 };
     for mark in Family::ALL
         .map(Family::open)
         .into_iter()
         .chain([value.close_mark()])
+        .take(marks)
     {
         let partial = mark
             .char_indices()
@@ -106,10 +112,8 @@ fn undecided_from(text: &str, value: &ValueScan) -> usize {
             .max();
         from = from.min(text.len() - partial.unwrap_or(0));
     }
-    // A longer run of closing characters may still be going on.
-    if let Some(before) = text.get(..from) {
-        let bare = before.trim_end_matches(value.close_char());
-        from = from.min(bare.len());
+    if let Some(run) = value.open_run(text) {
+        from = from.min(run);
     }
     let window = text.len().saturating_sub(MAX_HELD_LINE).max(value.start);
     let line = memchr::memrchr(b'\n', text.as_bytes().get(window..).unwrap_or_default())
@@ -138,6 +142,8 @@ pub(super) struct XmlLive {
     block: usize,
     kind: XmlKind,
     at: usize,
+    /// The tag or comment at `at` does not end before this place.
+    searched: usize,
     depth: usize,
     calls: u32,
     parameter: String,
@@ -159,6 +165,7 @@ impl XmlLive {
             block,
             kind: scan.kind,
             at: scan.tag.end,
+            searched: 0,
             depth: 0,
             calls: 0,
             parameter: String::new(),
@@ -231,12 +238,17 @@ impl XmlLive {
             return true;
         }
         let close = if rest.starts_with("<!--") { "-->" } else { ">" };
-        let Some(end) = text.get(self.at..).and_then(|rest| rest.find(close)) else {
+        let from = self.searched.max(self.at);
+        let found = memmem::find(
+            text.as_bytes().get(from..).unwrap_or_default(),
+            close.as_bytes(),
+        );
+        let Some(end) = found.map(|offset| from + offset + close.len()) else {
+            self.searched = (text.len() + 1).saturating_sub(close.len()).max(self.at);
             return false;
         };
-        let end = end + close.len();
-        let tag = text.get(self.at..self.at + end).unwrap_or_default();
-        self.at += end;
+        let tag = text.get(self.at..end).unwrap_or_default();
+        self.at = end;
         if close == ">" {
             self.tag(tag, on);
         }

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 /// Longest run of blanks that is tolerated at one place inside a mark.
-const MAX_BLANKS: usize = 32;
+pub(super) const MAX_BLANKS: usize = 32;
 /// Longest attribute part of an opening tag that is still taken for a boundary.
 const MAX_ATTRIBUTES: usize = 1_024;
 
@@ -19,6 +19,16 @@ pub(super) enum Seen<T> {
     No,
     /// The text ends before it can be told.
     Unclear,
+}
+
+impl<T> Seen<T> {
+    pub(super) fn map<U>(self, with: impl FnOnce(T) -> U) -> Seen<U> {
+        match self {
+            Self::Yes(value) => Seen::Yes(with(value)),
+            Self::No => Seen::No,
+            Self::Unclear => Seen::Unclear,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,24 +81,25 @@ impl Family {
         }
     }
 
-    /// Where the run of closing characters that begins at `at` ends.
-    pub(super) fn close_run_end(self, text: &str, at: usize) -> usize {
-        run_end(text, at, self.close(), self.repeated_close())
+    /// Where the run of closing characters ends in which `known` already stands behind a whole mark.
+    pub(super) fn close_run_end(self, text: &str, known: usize) -> usize {
+        run_end(text, known, self.repeated_close())
     }
 
     pub(super) fn open_run_end(self, text: &str, at: usize) -> usize {
-        run_end(text, at, self.open(), self.repeated_open())
+        run_end(text, at + self.open().len(), self.repeated_open())
     }
 }
 
-fn run_end(text: &str, at: usize, mark: &str, repeated: Option<&str>) -> usize {
-    let mut end = at + mark.len();
-    if let Some(one) = repeated {
-        while text.get(end..).is_some_and(|rest| rest.starts_with(one)) {
-            end += one.len();
-        }
-    }
-    end
+fn run_end(text: &str, from: usize, repeated: Option<&str>) -> usize {
+    let (Some(one), Some(rest)) = (repeated, text.as_bytes().get(from..)) else {
+        return from;
+    };
+    let whole = rest
+        .chunks_exact(one.len())
+        .take_while(|chunk| *chunk == one.as_bytes())
+        .count();
+    from + whole * one.len()
 }
 
 pub(super) struct Finders {
@@ -106,7 +117,16 @@ pub(super) static FINDERS: LazyLock<Finders> = LazyLock::new(|| Finders {
     comment_end: Finder::new("-->"),
 });
 
-fn skip_blanks(bytes: &[u8], at: usize) -> usize {
+/// The next `<` at or after `from`. Where they stand close together a search would cost more than a look.
+pub(super) fn next_less(bytes: &[u8], from: usize) -> Option<usize> {
+    if bytes.get(from) == Some(&b'<') {
+        return Some(from);
+    }
+    let rest = bytes.get(from..)?;
+    memchr::memchr(b'<', rest).map(|offset| from + offset)
+}
+
+pub(super) fn skip_blanks(bytes: &[u8], at: usize) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
     at + rest
         .iter()

@@ -40,6 +40,11 @@ impl Notes {
         }
     }
 
+    /// Whether a further warning would only be counted.
+    pub(super) fn is_full(&self) -> bool {
+        self.kept.len() - self.errors >= MAX_DIAGNOSTICS
+    }
+
     pub(super) fn has(&self, code: Code) -> bool {
         self.kept.iter().any(|kept| kept.code == code)
     }

@@ -4,12 +4,12 @@ use memchr::memchr;
 
 use super::Dialect;
 use super::cursor::Input;
-use super::marks::{OpenTag, Seen, TamMark, is_quoted, open_tag, tam_mark};
+use super::marks::{OpenTag, Seen, TamMark, is_quoted, next_less, open_tag, skip_blanks, tam_mark};
 use super::notes::Notes;
 use super::tam_block::{Lookahead, RawTam, TamScan, TamStep};
 use super::tam_value::is_fence;
 use super::xml_block::{RawXml, XmlKind, XmlScan, XmlStep};
-use crate::limits::{MAX_BLOCKS, MAX_FENCE_INFO_BYTES, MAX_KEY_BYTES};
+use crate::limits::{MAX_BLOCKS, MAX_FALSE_STARTS, MAX_FENCE_INFO_BYTES, MAX_KEY_BYTES};
 use crate::{Code, Span};
 
 /// How much of a line is held back while it may become a key or a fence, in bytes.
@@ -34,6 +34,7 @@ pub(super) struct Scanner {
     has_action: bool,
     /// An `<ACTION>` was never closed, so no later one is.
     action_unclosed: bool,
+    false_starts: usize,
 }
 
 #[derive(Debug)]
@@ -48,6 +49,8 @@ pub(super) enum State {
         fenced: bool,
         scan: XmlScan,
     },
+    /// There were too many marks; the rest is text.
+    Unread,
     /// Behind a fenced block, where the closing fence is expected.
     Fence {
         at: usize,
@@ -100,6 +103,7 @@ impl Scanner {
             seen_solid_to: 0,
             has_action: false,
             action_unclosed: false,
+            false_starts: 0,
         }
     }
 
@@ -119,6 +123,7 @@ impl Scanner {
                     let at = *at;
                     self.closing_fence(input, at)
                 }
+                State::Unread => Some(self.unread(input)),
                 State::Done => Some(Step::Done),
             };
             if let Some(step) = step {
@@ -129,11 +134,7 @@ impl Scanner {
 
     fn outside(&mut self, input: Input<'_>) -> Option<Step> {
         let bytes = input.bytes();
-        while let Some(at) = bytes
-            .get(self.probe..)
-            .and_then(|rest| memchr(b'<', rest))
-            .map(|offset| self.probe + offset)
-        {
+        while let Some(at) = next_less(bytes, self.probe) {
             match self.start_at(input, at) {
                 Seen::Yes(start) => {
                     self.note_solid(input, at);
@@ -177,26 +178,23 @@ impl Scanner {
     }
 
     fn any_start(&self, bytes: &[u8], at: usize) -> Seen<(Start, usize)> {
-        let mut unclear = false;
-        if self.dialect.reads_tam() {
-            match tam_mark(bytes, at) {
-                Seen::Yes((TamMark::Request, end)) => return Seen::Yes((Start::Tam { end }, end)),
-                Seen::Yes((TamMark::End, end)) => return Seen::Yes((Start::StrayEnd { end }, end)),
-                Seen::Unclear => unclear = true,
-                Seen::No => {}
+        let first = skip_blanks(bytes, at + 1);
+        let kind = match bytes.get(first) {
+            None => return Seen::Unclear,
+            Some(b'|') if self.dialect.reads_tam() => {
+                return tam_mark(bytes, at).map(|(mark, end)| match mark {
+                    TamMark::Request => (Start::Tam { end }, end),
+                    TamMark::End => (Start::StrayEnd { end }, end),
+                });
             }
+            Some(b'a' | b'A') => XmlKind::Action,
+            Some(b't' | b'T') => XmlKind::ToolCall,
+            Some(_) => return Seen::No,
+        };
+        if !self.dialect.reads(kind) {
+            return Seen::No;
         }
-        for kind in [XmlKind::Action, XmlKind::ToolCall] {
-            if !self.dialect.reads(kind) {
-                continue;
-            }
-            match open_tag(bytes, at, kind.name()) {
-                Seen::Yes(tag) => return Seen::Yes((Start::Xml { kind, tag }, tag.end)),
-                Seen::Unclear => unclear = true,
-                Seen::No => {}
-            }
-        }
-        if unclear { Seen::Unclear } else { Seen::No }
+        open_tag(bytes, at, kind.name()).map(|tag| (Start::Xml { kind, tag }, tag.end))
     }
 
     fn begin(&mut self, input: Input<'_>, at: usize, start: Start) -> Option<Step> {
@@ -208,17 +206,11 @@ impl Scanner {
             );
             self.end_piece(at);
             self.resume(end);
+            self.false_start();
             return None;
         }
         if self.blocks.len() >= MAX_BLOCKS {
-            self.notes
-                .add_with(Code::TooManyBlocks, Span::new(at, at), || {
-                    format!(
-                        "The reply has more than {MAX_BLOCKS} blocks; what follows was not read."
-                    )
-                });
-            self.end_piece(at);
-            self.state = State::Done;
+            self.give_up(at);
             return None;
         }
         let fence = self.fence_before(input);
@@ -242,6 +234,34 @@ impl Scanner {
             Start::StrayEnd { .. } => State::Outside,
         };
         Some(Step::Began)
+    }
+
+    /// Counts marks that began or ended nothing.
+    fn false_start(&mut self) {
+        self.false_starts += 1;
+        if self.false_starts >= MAX_FALSE_STARTS {
+            self.give_up(self.probe);
+        }
+    }
+
+    /// The rest is passed on as text.
+    fn give_up(&mut self, at: usize) {
+        self.notes.add(
+            Code::TooManyBlocks,
+            Span::new(at, at),
+            "The reply has too many marks; no call was looked for in what follows.",
+        );
+        self.state = State::Unread;
+    }
+
+    fn unread(&mut self, input: Input<'_>) -> Step {
+        self.probe = self.probe.max(input.len());
+        if !input.complete {
+            return Step::Wait;
+        }
+        self.end_piece(input.len());
+        self.state = State::Done;
+        Step::Done
     }
 
     fn tam(&mut self, step: TamStep) -> Option<Step> {
@@ -284,6 +304,7 @@ impl Scanner {
                         "Only the first <ACTION> block of a reply counts; this one was not run.",
                     );
                     self.after_block(next, fenced);
+                    self.false_start();
                     return None;
                 }
                 self.blocks.push(RawBlock {
@@ -307,6 +328,7 @@ impl Scanner {
                 self.piece = piece.start;
                 self.probe = next;
                 self.note_solid(input, next);
+                self.false_start();
                 None
             }
         }
@@ -359,10 +381,11 @@ impl Scanner {
     /// Outside a block: up to where the text can be shown. The rest may become a mark, or a fence around a call.
     pub(super) fn settled_text(&self, input: Input<'_>) -> usize {
         let fence = self.fence_before(input).or_else(|| {
+            // One or two backticks at the beginning of a line may become a fence.
             let text = input.slice(self.piece, self.probe);
-            let bare = text.trim_end_matches('`');
+            let bare = text.strip_suffix("``").or_else(|| text.strip_suffix('`'))?;
             let line_start = bare.is_empty() || bare.ends_with('\n');
-            (line_start && bare.len() < text.len()).then_some(self.piece + bare.len())
+            line_start.then_some(self.piece + bare.len())
         });
         fence.unwrap_or(self.probe).min(self.probe)
     }

@@ -4,7 +4,7 @@ use super::cursor::{Cursors, Input, Next};
 use super::marks::{Seen, TamMark, tam_mark};
 use super::notes::{Notes, quote};
 use super::tam_value::{Close, RawField, Shape, ValueScan, is_fence, is_separator, key_before};
-use crate::limits::MAX_FIELDS;
+use crate::limits::{MAX_COMMENTS, MAX_FIELDS};
 use crate::{Code, Span};
 
 /// What is remembered from block to block, so that no part of the text is searched again.
@@ -97,24 +97,43 @@ impl TamScan {
             Some(_) => {}
         }
 
-        let line_end = cursors.line_end(input, at);
-        let before_line_end = |place: usize| line_end.map_or(true, |end| place < end);
+        let (next, certain) = cursors.peek(input, at, None);
+        let place = match next {
+            Next::Open(_, place) | Next::Mark(_, place, _) => place,
+            _ => usize::MAX,
+        };
+        // A mark does not reach over a line break, so whole lines before the next one hold nothing but text.
+        let mut line = at;
+        let line_end = loop {
+            let end = cursors.line_end(input, line);
+            match end {
+                Ok(end) if end < place && end < input.len() => {
+                    self.line(input, Span::new(line, end));
+                    line = end + 1;
+                    self.at = line;
+                }
+                end => break end,
+            }
+        };
+        if line > at {
+            return None;
+        }
         if input.bytes().get(at) == Some(&b'#') {
             let mark = cursors.mark(input, at).map(|(_, start, _)| start);
-            let end = match (mark.filter(|&start| before_line_end(start)), line_end) {
+            let end = match (
+                mark.filter(|&start| line_end.is_ok_and(|end| start < end) || line_end.is_err()),
+                line_end,
+            ) {
                 (Some(start), _) => start,
                 (None, Ok(end)) => end,
                 (None, Err(())) => return Some(TamStep::Wait),
             };
-            self.block.comments.push(Span::new(at, end));
+            self.comment(Span::new(at, end));
             self.at = end;
             return None;
         }
-
-        let (next, certain) = cursors.peek(input, at, None);
         match next {
-            // A mark does not reach over a line break, so within a whole line nothing is uncertain.
-            Next::Open(family, open) if before_line_end(open) && (certain || line_end.is_ok()) => {
+            Next::Open(family, open) if certain || line_end.is_ok() => {
                 if let Some((key, _)) = key_before(input.text, open, at, Shape::Loose) {
                     self.skip_text(input, Span::new(at, key.start));
                     self.value = Some(ValueScan::new(key, family, open));
@@ -127,19 +146,33 @@ impl TamScan {
                     self.at = end;
                 }
             }
-            Next::Mark(_, start, _) if before_line_end(start) && (certain || line_end.is_ok()) => {
+            Next::Mark(_, start, _) if certain || line_end.is_ok() => {
                 self.skip_text(input, Span::new(at, start));
                 self.at = start;
             }
-            _ => match line_end {
-                Ok(end) => {
-                    self.skip_text(input, Span::new(at, end));
-                    self.at = end;
-                }
-                Err(()) => return Some(TamStep::Wait),
-            },
+            Next::Nothing if input.complete => {
+                self.skip_text(input, Span::new(at, input.len()));
+                self.at = input.len();
+            }
+            _ => return Some(TamStep::Wait),
         }
         None
+    }
+
+    /// A whole line without any mark.
+    fn line(&mut self, input: Input<'_>, line: Span) {
+        let solid = line.of(input.text).trim_start_matches(is_separator);
+        if solid.starts_with('#') {
+            self.comment(Span::new(line.end - solid.len(), line.end));
+        } else {
+            self.skip_text(input, line);
+        }
+    }
+
+    fn comment(&mut self, comment: Span) {
+        if self.block.comments.len() < MAX_COMMENTS {
+            self.block.comments.push(comment);
+        }
     }
 
     fn push(&mut self, field: RawField) {
@@ -187,6 +220,15 @@ impl TamScan {
     /// Text that is neither field nor comment: silent where it is layout, reported otherwise.
     fn skip_text(&mut self, input: Input<'_>, span: Span) {
         let text = span.of(input.text);
+        if self.block.notes.is_full() {
+            let solid = text
+                .bytes()
+                .any(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b','));
+            if solid {
+                self.block.notes.add(Code::UnparsedLine, span, "");
+            }
+            return;
+        }
         let solid = text.trim_matches(|c: char| is_separator(c) || c.is_whitespace());
         if solid.is_empty() || is_fence(solid) {
             return;
@@ -215,7 +257,12 @@ impl TamScan {
 
 fn skip_separators(input: Input<'_>, from: usize) -> usize {
     let rest = input.text.get(from..).unwrap_or_default();
+    let plain = rest
+        .bytes()
+        .take_while(|byte| matches!(byte, b' ' | b'\n' | b'\r' | b'\t' | b','))
+        .count();
+    let rest = rest.get(plain..).unwrap_or_default();
     let solid =
         rest.trim_start_matches(|c: char| c.is_whitespace() || is_separator(c) || c == '\u{feff}');
-    from + (rest.len() - solid.len())
+    from + plain + (rest.len() - solid.len())
 }

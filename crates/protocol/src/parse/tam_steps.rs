@@ -16,7 +16,14 @@ const MAX_ARGUMENTS: usize = 8 * MAX_FIELDS;
 
 /// Turns the raw fields into calls.
 pub(super) fn block<'t>(text: &'t str, raw: RawTam, span: Span) -> Block<'t> {
-    let indent = common_indent(raw.body.of(text));
+    // Only a value of several lines can hold any of the block's indentation.
+    let several_lines =
+        |field: &RawField| memchr::memchr(b'\n', field.value.of(text).as_bytes()).is_some();
+    let indent = if raw.fields.iter().any(several_lines) {
+        common_indent(raw.body.of(text))
+    } else {
+        ""
+    };
     let mut comments: Vec<(usize, Cow<'t, str>)> = raw
         .comments
         .iter()

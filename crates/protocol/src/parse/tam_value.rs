@@ -41,6 +41,9 @@ pub(super) struct ValueScan {
     first_close: Option<usize>,
     last_close: Span,
     candidates: u32,
+    /// How far the present run of closing characters reaches.
+    run: usize,
+    run_start: usize,
     /// An END seen while no closing mark had come: real only if none comes.
     first_end: Option<usize>,
     /// The last REQUEST at the beginning of a line.
@@ -76,6 +79,8 @@ impl ValueScan {
             first_close: None,
             last_close: Span::new(start, start),
             candidates: 0,
+            run: 0,
+            run_start: 0,
             first_end: None,
             request: None,
             nested: None,
@@ -98,6 +103,11 @@ impl ValueScan {
         .fold(usize::MAX, usize::min)
     }
 
+    /// Where a run of closing characters begins that may still go on.
+    pub(super) fn open_run(&self, text: &str) -> Option<usize> {
+        (self.run == text.len() && self.run > self.last_close.end).then_some(self.run_start)
+    }
+
     /// Up to where the text has been looked at; a boundary mark may have begun behind it.
     pub(super) fn looked_to(&self, text: &str) -> usize {
         let tail = text.len().saturating_sub(MAX_MARK_TAIL).max(self.start);
@@ -110,14 +120,6 @@ impl ValueScan {
 
     pub(super) fn close_mark(&self) -> &'static str {
         self.family.close()
-    }
-
-    pub(super) fn close_char(&self) -> char {
-        match self.family {
-            Family::Guillemets => '«',
-            Family::Corners => '「',
-            Family::Angles => '<',
-        }
     }
 
     /// The finished field and where to read on; `None` while more text is needed.
@@ -144,11 +146,13 @@ impl ValueScan {
                     }
                 },
                 Next::Close(at) => {
-                    let end = self.family.close_run_end(input.text, at);
-                    if end >= input.len() && !input.complete {
+                    self.run_start = at;
+                    let known = self.run.max(at + self.family.close().len());
+                    self.run = self.family.close_run_end(input.text, known);
+                    if self.run >= input.len() && !input.complete {
                         return None;
                     }
-                    self.close(end);
+                    self.close(self.run);
                     continue;
                 }
                 Next::Mark(TamMark::End, start, end) => {
@@ -287,11 +291,19 @@ pub(super) fn key_before(
     shape: Shape,
 ) -> Option<(Span, usize)> {
     let before = text.get(floor..open)?;
+    // Most marks are no field's: tell them by one byte (the last of `:`, `：` or of a wide blank).
+    if !matches!(
+        before.as_bytes().last(),
+        Some(b':' | b' ' | b'\t' | 0x9a | 0x80 | 0xa0)
+    ) {
+        return None;
+    }
     let colon = before.trim_end_matches(is_blank);
     let whole = colon
         .strip_suffix(':')
         .or_else(|| colon.strip_suffix('：'))?;
     let mut left = whole.len();
+    let mut named = false;
     for (at, c) in whole.char_indices().rev() {
         if !belongs_to_key(c, shape) {
             break;
@@ -299,12 +311,13 @@ pub(super) fn key_before(
         if whole.len() - at > MAX_KEY_BYTES {
             return None;
         }
+        named |= c.is_alphanumeric();
         left = at;
     }
-    let key = whole.get(left..)?;
-    if !key.chars().any(char::is_alphanumeric) {
+    if !named {
         return None;
     }
+    let key = whole.get(left..)?;
     let trimmed = key.trim_start_matches(is_blank);
     let start = floor + left + (key.len() - trimmed.len());
     let end = start + trimmed.trim_end_matches(is_blank).len();
@@ -313,11 +326,14 @@ pub(super) fn key_before(
 
 /// Whether a character can stand in a key. Marks and line breaks never can.
 pub(super) fn belongs_to_key(c: char, shape: Shape) -> bool {
+    if matches!(
+        c,
+        '\n' | '\r' | ':' | '：' | '<' | '>' | '»' | '«' | '「' | '」'
+    ) {
+        return false;
+    }
     match shape {
-        Shape::Loose => !matches!(
-            c,
-            '\n' | '\r' | ':' | '：' | '<' | '>' | '»' | '«' | '「' | '」'
-        ),
+        Shape::Loose => true,
         Shape::Strict => {
             c.is_alphanumeric()
                 || is_blank(c)

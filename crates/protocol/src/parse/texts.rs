@@ -30,11 +30,14 @@ pub(super) fn reply<'t>(text: &'t str, scanner: Scanner) -> Reply<'t> {
         );
     }
     let Some((first, last)) = first.zip(last) else {
+        let outside = joined(text, &pieces);
         return Reply {
+            raw_text: text.into(),
+            response_text: outside.clone(),
+            outside_text: outside,
+            trailing_text: "".into(),
+            blocks,
             diagnostics: notes.finish(),
-            outside_text: joined(text, &pieces),
-            response_text: joined(text, &pieces),
-            ..Reply::text(text)
         };
     };
     let before = pieces.partition_point(|piece| piece.end <= first);
@@ -53,10 +56,11 @@ pub(super) fn reply<'t>(text: &'t str, scanner: Scanner) -> Reply<'t> {
 fn joined<'t>(text: &'t str, pieces: &[Span]) -> Cow<'t, str> {
     let mut solid = pieces
         .iter()
-        .filter(|piece| !piece.of(text).trim().is_empty());
+        .map(|piece| piece.of(text).trim())
+        .filter(|piece| !piece.is_empty());
     match (solid.next(), solid.next()) {
         (None, _) => Cow::Borrowed(""),
-        (Some(only), None) => Cow::Borrowed(only.of(text).trim()),
+        (Some(only), None) => Cow::Borrowed(only),
         _ => {
             let whole: String = pieces.iter().map(|piece| piece.of(text)).collect();
             Cow::Owned(whole.trim().to_owned())

@@ -90,7 +90,7 @@ fn xml_call<'t>(
     notes: &mut Notes,
     comments: &mut Vec<Cow<'t, str>>,
 ) -> Result<Option<ToolCallRequest<'t>>, Fault> {
-    let body = xml_read::read(source, raw.tag.end, raw.literal_less, notes)?;
+    let body = xml_read::read(source, raw.tag.end, notes)?;
     if !raw.closed {
         return Err(Fault {
             code: Code::MalformedXml,

@@ -3,7 +3,9 @@
 use memchr::memchr;
 
 use super::cursor::Input;
-use super::marks::{FINDERS, OpenTag, Seen, TamMark, close_tag, exactly, open_tag, tam_mark};
+use super::marks::{
+    FINDERS, OpenTag, Seen, TamMark, close_tag, exactly, next_less, open_tag, skip_blanks, tam_mark,
+};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum XmlKind {
@@ -41,8 +43,6 @@ pub(super) struct XmlScan {
     has_element: bool,
     /// Another block begins here; the end of this one if it is never closed.
     other_block: Option<usize>,
-    /// Some `<` cannot begin a tag.
-    literal_less: bool,
     /// An earlier search has shown that nothing closes it.
     hopeless: bool,
 }
@@ -54,7 +54,6 @@ pub(super) struct RawXml {
     pub(super) tag: OpenTag,
     pub(super) body_end: usize,
     pub(super) closed: bool,
-    pub(super) literal_less: bool,
 }
 
 pub(super) enum XmlStep {
@@ -81,7 +80,6 @@ impl XmlScan {
             opened: tag.end,
             has_element: false,
             other_block: None,
-            literal_less: false,
             hopeless,
         }
     }
@@ -108,79 +106,74 @@ impl XmlScan {
                 Found::Another => return self.unclosed(input),
                 Found::Exhausted if input.complete => return self.unclosed(input),
                 Found::Exhausted => return XmlStep::Wait,
+                Found::Request(_) => {}
             }
         }
     }
 
-    /// One `<` in markup.
+    /// Through markup, to the first thing that matters.
     fn markup(&mut self, input: Input<'_>) -> Found {
         let bytes = input.bytes();
-        let Some(at) = bytes
-            .get(self.probe..)
-            .and_then(|rest| memchr(b'<', rest))
-            .map(|offset| self.probe + offset)
-        else {
-            self.probe = self.probe.max(input.len());
-            return Found::Exhausted;
-        };
-        macro_rules! look {
-            ($seen:expr, $yes:pat => $then:expr) => {
-                match input.settle($seen) {
-                    Seen::Yes($yes) => return $then,
-                    Seen::Unclear => {
-                        self.probe = at;
-                        return Found::Exhausted;
-                    }
-                    Seen::No => {}
+        let mut from = self.probe;
+        while let Some(at) = next_less(bytes, from) {
+            self.probe = at;
+            from = at + 1;
+            let seen = match bytes.get(at + 1) {
+                None => Seen::Unclear,
+                Some(b'!' | b'/' | b'|' | b' ' | b'\t') => self.special(bytes, at),
+                Some(b't' | b'T') if self.kind == XmlKind::ToolCall => {
+                    open_tag(bytes, at, XmlKind::ToolCall.name()).map(|_| Found::Another)
                 }
+                Some(_) => Seen::No,
             };
-        }
-        match bytes.get(at + 1) {
-            None if !input.complete => {
-                self.probe = at;
-                return Found::Exhausted;
-            }
-            Some(b'!') => {
-                look!(exactly(bytes, at, b"<![CDATA["), next => self.enter(Inside::Cdata, at, next));
-                look!(exactly(bytes, at, b"<!--"), next => self.enter(Inside::Comment, at, next));
-            }
-            Some(b'/' | b' ' | b'\t') => {
-                look!(close_tag(bytes, at, self.kind.name()), next => Found::End(at, next));
-            }
-            _ => {}
-        }
-        if matches!(bytes.get(at + 1), Some(b'|' | b' ' | b'\t')) {
-            look!(tam_mark(bytes, at), (mark, next) => {
-                self.probe = next;
-                if mark == TamMark::Request {
+            match input.settle(seen) {
+                Seen::Yes(Found::Another) => {
+                    self.other_block.get_or_insert(at);
+                    return Found::Another;
+                }
+                Seen::Yes(Found::On) => return Found::On,
+                Seen::Yes(Found::Request(next)) => {
                     self.other_block.get_or_insert(at);
                     if self.hopeless {
                         return Found::Another;
                     }
+                    from = next;
                 }
-                Found::On
-            });
+                Seen::Yes(found) => return found,
+                Seen::Unclear => return Found::Exhausted,
+                Seen::No => self.has_element |= begins_tag(bytes, at),
+            }
         }
-        if self.kind == XmlKind::ToolCall {
-            look!(open_tag(bytes, at, XmlKind::ToolCall.name()), _tag => {
-                self.other_block.get_or_insert(at);
-                Found::Another
-            });
-        }
-        if begins_tag(bytes, at) {
-            self.has_element = true;
-        } else {
-            self.literal_less = true;
-        }
-        self.probe = at + 1;
-        Found::On
+        self.probe = from.max(input.len());
+        Found::Exhausted
     }
 
-    fn enter(&mut self, inside: Inside, at: usize, next: usize) -> Found {
-        self.inside = inside;
-        self.opened = at;
-        self.probe = next;
-        Found::On
+    /// A `<` with something behind it that no tag's name begins with.
+    fn special(&mut self, bytes: &[u8], at: usize) -> Seen<Found> {
+        let section = match bytes.get(skip_blanks(bytes, at + 1)) {
+            None => return Seen::Unclear,
+            Some(b'/') => {
+                return close_tag(bytes, at, self.kind.name()).map(|next| Found::End(at, next));
+            }
+            Some(b'|') => {
+                return match tam_mark(bytes, at) {
+                    Seen::Yes((TamMark::Request, next)) => Seen::Yes(Found::Request(next)),
+                    Seen::Yes((TamMark::End, _)) | Seen::No => Seen::No,
+                    Seen::Unclear => Seen::Unclear,
+                };
+            }
+            Some(b'!') => match exactly(bytes, at, b"<![CDATA[") {
+                Seen::No => exactly(bytes, at, b"<!--").map(|next| (Inside::Comment, next)),
+                seen => seen.map(|next| (Inside::Cdata, next)),
+            },
+            Some(_) => return Seen::No,
+        };
+        section.map(|(inside, next)| {
+            self.inside = inside;
+            self.opened = at;
+            self.probe = next;
+            Found::On
+        })
     }
 
     /// To the end of a CDATA section or comment.
@@ -255,7 +248,6 @@ impl XmlScan {
                 tag: self.tag,
                 body_end,
                 closed,
-                literal_less: self.literal_less,
             },
             next,
         }
@@ -276,6 +268,9 @@ enum Found {
     /// Go on from the new place.
     On,
     End(usize, usize),
+    /// The beginning of a TAM block, up to here.
+    Request(usize),
+    /// A block begins that ends this one.
     Another,
     Exhausted,
 }

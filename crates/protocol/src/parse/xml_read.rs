@@ -2,18 +2,22 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr;
+use memchr::memmem::Finder;
 use quick_xml::Reader;
-use quick_xml::events::{BytesRef, BytesStart, Event};
+use quick_xml::events::{BytesStart, Event};
 
 use super::marks::FINDERS;
 use super::notes::{Notes, quote};
 use super::xml_block::begins_tag;
 use super::xml_tree::{Element, unescaped};
-use crate::limits::{MAX_DEPTH, MAX_ELEMENTS};
+use crate::limits::{MAX_ATTRIBUTES, MAX_COMMENTS, MAX_DEPTH, MAX_ELEMENTS};
 use crate::{Code, Span};
 
 const CDATA: &str = "<![CDATA[";
 const CDATA_END: &str = "]]>";
+const COMMENT: &str = "<!--";
+const COMMENT_END: &str = "-->";
 
 /// What is wrong, and where in the text.
 pub(super) struct Fault {
@@ -30,85 +34,19 @@ pub(super) struct Body<'t> {
     pub(super) stray: Option<Span>,
 }
 
-pub(super) fn read<'t>(
-    body: &'t str,
-    offset: usize,
-    literal_less: bool,
-    notes: &mut Notes,
-) -> Result<Body<'t>, Fault> {
-    if !literal_less {
-        return Builder::new(body, offset).run(notes);
+pub(super) fn read<'t>(body: &'t str, offset: usize, notes: &mut Notes) -> Result<Body<'t>, Fault> {
+    Builder {
+        body,
+        offset,
+        open: Vec::new(),
+        out: Body {
+            elements: Vec::new(),
+            comments: Vec::new(),
+            stray: None,
+        },
+        count: 0,
     }
-    let (escaped, shifts) = escape_less(body);
-    notes.add(
-        Code::UnescapedCharacter,
-        Span::new(offset, offset + body.len()),
-        "A < that begins no tag was taken literally; write &lt; or put the value into <![CDATA[…]]>.",
-    );
-    let place = |at: usize| offset + original(&shifts, at - offset);
-    match Builder::new(&escaped, offset).run(notes) {
-        Ok(body) => Ok(Body {
-            elements: body
-                .elements
-                .into_iter()
-                .map(|element| element.into_owned(&place))
-                .collect(),
-            comments: body
-                .comments
-                .into_iter()
-                .map(|comment| Cow::Owned(comment.into_owned()))
-                .collect(),
-            stray: body
-                .stray
-                .map(|span| Span::new(place(span.start), place(span.end))),
-        }),
-        Err(fault) => Err(Fault {
-            at: place(fault.at),
-            ..fault
-        }),
-    }
-}
-
-/// A copy in which every `<` that begins no tag is `&lt;`, and where those stand in the copy.
-fn escape_less(body: &str) -> (String, Vec<usize>) {
-    let bytes = body.as_bytes();
-    let mut out = String::with_capacity(body.len() + 64);
-    let mut shifts = Vec::new();
-    let mut copied = 0;
-    let mut from = 0;
-    while let Some(at) = bytes
-        .get(from..)
-        .and_then(|rest| memchr::memchr(b'<', rest))
-        .map(|o| from + o)
-    {
-        let rest = body.get(at..).unwrap_or_default();
-        from = at + 1;
-        let section = [("<![CDATA[", "]]>"), ("<!--", "-->")]
-            .into_iter()
-            .find(|(open, _)| rest.starts_with(open));
-        if let Some((_, close)) = section {
-            from = rest
-                .find(close)
-                .map_or(body.len(), |end| at + end + close.len());
-        } else if !begins_tag(bytes, at) {
-            out.push_str(body.get(copied..at).unwrap_or_default());
-            shifts.push(out.len());
-            out.push_str("&lt;");
-            copied = at + 1;
-        }
-    }
-    out.push_str(body.get(copied..).unwrap_or_default());
-    (out, shifts)
-}
-
-/// The place in the original of a place in the copy: each `&lt;` before it made the copy three bytes longer.
-fn original(shifts: &[usize], at: usize) -> usize {
-    let before = shifts.partition_point(|&shift| shift < at);
-    let inside = before
-        .checked_sub(1)
-        .and_then(|last| shifts.get(last))
-        .map_or(0, |&last| 4usize.saturating_sub(at - last));
-    (at + inside).saturating_sub(3 * before)
+    .run(notes)
 }
 
 struct Open<'t> {
@@ -130,71 +68,128 @@ struct Builder<'t> {
 }
 
 impl<'t> Builder<'t> {
-    fn new(body: &'t str, offset: usize) -> Self {
-        Self {
-            body,
-            offset,
-            open: Vec::new(),
-            out: Body {
-                elements: Vec::new(),
-                comments: Vec::new(),
-                stray: None,
-            },
-            count: 0,
-        }
-    }
-
+    /// Tags, comments and the like go through `quick-xml`. Text and CDATA are taken here: `quick-xml` would
+    /// check them for UTF-8 once more, cut them at every `&`, and refuse a `<` that is only a less-than sign.
     fn run(mut self, notes: &mut Notes) -> Result<Body<'t>, Fault> {
-        let mut base = 0;
-        let mut reader = reader(self.body);
-        loop {
-            let start = base + position(&reader);
-            // quick-xml checks every event for UTF-8 again, which costs more than all the rest of a large value.
-            if let Some(end) = self.cdata_end(start) {
-                let text = self.slice(start + CDATA.len(), end - CDATA_END.len());
-                self.cdata(text, start, end);
-                base = end;
-                reader = self::reader(self.slice(end, self.body.len()));
-                continue;
-            }
-            let event = reader.read_event();
-            let end = base + position(&reader);
-            match event {
-                Ok(Event::Start(tag)) => self.start(&tag, start, end, notes)?,
-                Ok(Event::Empty(tag)) => {
-                    self.start(&tag, start, end, notes)?;
-                    self.close(end, end);
-                }
-                Ok(Event::End(_)) => self.end(start, end)?,
-                Ok(Event::Text(_)) => {
-                    let text = self.slice(start, end);
-                    if text.starts_with('&') {
-                        self.note_ampersand(start, notes);
-                    }
-                    self.text(Cow::Borrowed(text), start, end);
-                }
-                Ok(Event::GeneralRef(reference)) => self.reference(&reference, start, end, notes),
-                Ok(Event::Comment(_)) => {
-                    let text = self.slice(start + "<!--".len(), end.saturating_sub("-->".len()));
+        let mut at = 0;
+        while at < self.body.len() {
+            at = if let Some(end) = self.cdata_end(at) {
+                let text = self.slice(at + CDATA.len(), end - CDATA_END.len());
+                self.cdata(text, at, end);
+                end
+            } else if let Some(end) = self.comment_end(at) {
+                let text = self.slice(at + COMMENT.len(), end - COMMENT_END.len());
+                if self.out.comments.len() < MAX_COMMENTS {
                     self.out.comments.push(Cow::Borrowed(text.trim()));
                 }
-                // At the top these are a document's preamble; within a value they are somebody's PHP or HTML.
-                Ok(Event::CData(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_)) => {
-                    if !self.open.is_empty() {
-                        self.text(Cow::Borrowed(self.slice(start, end)), start, end);
-                    }
+                end
+            } else if self.is_markup(at) {
+                self.markup(at, notes)?
+            } else {
+                let end = self.text_end(at, notes);
+                let text = self.decoded(at, end, notes);
+                self.text(text, at, end);
+                end
+            };
+        }
+        self.finish()
+    }
+
+    fn is_markup(&self, at: usize) -> bool {
+        self.body.as_bytes().get(at) == Some(&b'<') && begins_tag(self.body.as_bytes(), at)
+    }
+
+    /// One tag, comment, instruction or declaration; where it ends.
+    fn markup(&mut self, start: usize, notes: &mut Notes) -> Result<usize, Fault> {
+        let mut reader = Reader::from_str(self.slice(start, self.body.len()));
+        let config = reader.config_mut();
+        config.check_end_names = false;
+        config.allow_unmatched_ends = true;
+        let event = reader.read_event();
+        let end = start + usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX);
+        match event {
+            Ok(Event::Start(tag)) => self.start(&tag, start, end, notes)?,
+            Ok(Event::Empty(tag)) => {
+                self.start(&tag, start, end, notes)?;
+                self.close(end, end);
+            }
+            Ok(Event::End(_)) => self.end(start, end)?,
+            // At the top these are a document's preamble; within a value they are somebody's PHP or HTML.
+            Ok(Event::Decl(_) | Event::PI(_) | Event::DocType(_)) => {
+                if !self.open.is_empty() {
+                    self.text(Cow::Borrowed(self.slice(start, end)), start, end);
                 }
-                Ok(Event::Eof) => return self.finish(),
-                Err(error) => return Err(self.syntax(&error, start)),
+            }
+            Ok(_) => {
+                return Err(self.fault(Code::MalformedXml, start, "expected a tag"));
+            }
+            Err(error) => return Err(self.syntax(&error, start)),
+        }
+        Ok(end)
+    }
+
+    /// Where the text that begins at `from` ends: at the next `<` that begins a tag.
+    fn text_end(&self, from: usize, notes: &mut Notes) -> usize {
+        let bytes = self.body.as_bytes();
+        let mut at = from;
+        while let Some(offset) = bytes.get(at..).and_then(|rest| memchr(b'<', rest)) {
+            at += offset;
+            if begins_tag(bytes, at) {
+                return at;
+            }
+            self.note_unescaped(at, notes);
+            at += 1;
+        }
+        bytes.len()
+    }
+
+    /// Text with its entities resolved.
+    fn decoded(&self, start: usize, end: usize, notes: &mut Notes) -> Cow<'t, str> {
+        let text = self.slice(start, end);
+        let Some(first) = memchr(b'&', text.as_bytes()) else {
+            return Cow::Borrowed(text);
+        };
+        let mut out = String::with_capacity(text.len());
+        let mut at = first;
+        out.push_str(text.get(..first).unwrap_or_default());
+        while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+            let plain = match rest.as_bytes().first() {
+                Some(b'&') => 0,
+                _ => memchr(b'&', rest.as_bytes()).unwrap_or(rest.len()),
+            };
+            out.push_str(rest.get(..plain).unwrap_or_default());
+            at += plain;
+            let Some(rest) = rest.get(plain..).filter(|rest| !rest.is_empty()) else {
+                break;
+            };
+            match entity(rest) {
+                Some((c, length)) => {
+                    out.push(c);
+                    at += length;
+                }
+                None => {
+                    self.note_unescaped(start + at, notes);
+                    out.push('&');
+                    at += 1;
+                }
             }
         }
+        Cow::Owned(out)
     }
 
     /// Where the CDATA section that begins at `start` ends, if it is whole.
     fn cdata_end(&self, start: usize) -> Option<usize> {
-        let rest = self.body.get(start..)?.strip_prefix(CDATA)?;
-        let end = FINDERS.cdata_end.find(rest.as_bytes())?;
-        Some(start + CDATA.len() + end + CDATA_END.len())
+        self.section_end(start, CDATA, &FINDERS.cdata_end)
+    }
+
+    fn comment_end(&self, start: usize) -> Option<usize> {
+        self.section_end(start, COMMENT, &FINDERS.comment_end)
+    }
+
+    fn section_end(&self, start: usize, open: &str, close: &Finder<'_>) -> Option<usize> {
+        let rest = self.body.get(start..)?.strip_prefix(open)?;
+        let end = close.find(rest.as_bytes())?;
+        Some(start + open.len() + end + close.needle().len())
     }
 
     fn slice(&self, start: usize, end: usize) -> &'t str {
@@ -247,7 +242,14 @@ impl<'t> Builder<'t> {
         }
         let name = name.trim_matches('`');
         let mut attributes = Vec::new();
-        for attribute in tag.attributes().with_checks(false) {
+        for attribute in tag.attributes().with_checks(false).take(MAX_ATTRIBUTES + 1) {
+            if attributes.len() == MAX_ATTRIBUTES {
+                return Err(self.fault(
+                    Code::TooManyParameters,
+                    start,
+                    format!("a tag has more than {MAX_ATTRIBUTES} attributes"),
+                ));
+            }
             let Ok(attribute) = attribute else {
                 notes.add_with(Code::IgnoredAttribute, self.span(start, end), || {
                     format!(
@@ -354,25 +356,12 @@ impl<'t> Builder<'t> {
         open.append(Cow::Borrowed(text));
     }
 
-    fn reference(&mut self, reference: &BytesRef<'_>, start: usize, end: usize, notes: &mut Notes) {
-        let raw = self.slice(start, end);
-        let name = raw.trim_start_matches('&').trim_end_matches(';');
-        let decoded = match reference.resolve_char_ref() {
-            Ok(Some(c)) => Some(Cow::Owned(c.to_string())),
-            _ => quick_xml::escape::resolve_xml_entity(name).map(Cow::Borrowed),
-        };
-        let text = decoded.unwrap_or_else(|| {
-            self.note_ampersand(start, notes);
-            Cow::Borrowed(raw)
-        });
-        self.text(text, start, end);
-    }
-
-    fn note_ampersand(&self, at: usize, notes: &mut Notes) {
+    fn note_unescaped(&self, at: usize, notes: &mut Notes) {
         notes.add(
             Code::UnescapedCharacter,
             self.span(at, at + 1),
-            "An & that begins no known entity was taken literally; write &amp; or put the value into <![CDATA[…]]>.",
+            "A < or & that begins no tag and no entity was taken literally; write &lt; or &amp;, or put the \
+             value into <![CDATA[…]]>.",
         );
     }
 
@@ -436,17 +425,31 @@ impl<'t> Open<'t> {
     }
 }
 
-fn reader(source: &str) -> Reader<&[u8]> {
-    let mut reader = Reader::from_str(source);
-    let config = reader.config_mut();
-    config.check_end_names = false;
-    config.allow_unmatched_ends = true;
-    config.allow_dangling_amp = true;
-    reader
-}
-
-fn position(reader: &Reader<&[u8]>) -> usize {
-    usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX)
+/// The character that an entity at the beginning of the text stands for, and the entity's length.
+fn entity(text: &str) -> Option<(char, usize)> {
+    const LONGEST: usize = 12;
+    if !matches!(text.as_bytes().get(1), Some(b'#' | b'a'..=b'z')) {
+        return None;
+    }
+    let head = text.as_bytes().get(1..LONGEST.min(text.len()))?;
+    let length = memchr(b';', head)?;
+    let name = text.get(1..=length)?;
+    let c = match name {
+        "lt" => '<',
+        "gt" => '>',
+        "amp" => '&',
+        "quot" => '"',
+        "apos" => '\'',
+        _ => {
+            let number = name.strip_prefix('#')?;
+            let code = match number.strip_prefix(['x', 'X']) {
+                Some(hex) => u32::from_str_radix(hex, 16).ok()?,
+                None => number.parse().ok()?,
+            };
+            char::from_u32(code).filter(|&c| c != '\0')?
+        }
+    };
+    Some((c, length + 2))
 }
 
 /// Line and column of a place, both counted from 1, the column in characters.

@@ -24,28 +24,6 @@ pub(super) struct Element<'t> {
 }
 
 impl<'t> Element<'t> {
-    pub(super) fn into_owned<'o>(self, place: &impl Fn(usize) -> usize) -> Element<'o> {
-        let own = |text: Cow<'t, str>| Cow::Owned(text.into_owned());
-        Element {
-            name: own(self.name),
-            attributes: self
-                .attributes
-                .into_iter()
-                .map(|(name, value)| (own(name), own(value)))
-                .collect(),
-            children: self
-                .children
-                .into_iter()
-                .map(|child| child.into_owned(place))
-                .collect(),
-            text: own(self.text),
-            has_cdata: self.has_cdata,
-            has_words: self.has_words,
-            inner: own(self.inner),
-            span: Span::new(place(self.span.start), place(self.span.end)),
-        }
-    }
-
     pub(super) fn has_words(&self) -> bool {
         self.has_words || self.has_cdata
     }
