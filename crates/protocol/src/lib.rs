@@ -7,19 +7,23 @@
 //!
 //! No IO, no async, no registry: those belong to the crates above.
 
+mod alias;
 mod call;
 mod diagnostic;
+mod error;
 pub mod key;
 pub mod limits;
 mod reply;
 mod span;
 mod tool;
 
+pub use alias::Aliases;
 pub use call::{
     Argument, Node, OnError, Protocol, Provider, Source, Text, ToolCallRequest, Tree, TypeHint,
     Value,
 };
 pub use diagnostic::{Code, Diagnostic, Severity};
+pub use error::{Audience, ErrorCode, UnknownErrorCode};
 pub use reply::{Block, Reply};
 pub use span::Span;
 pub use tool::{Execution, ExecutionMode, ToolDefinition, ToolExample, ToolId, ToolKind};

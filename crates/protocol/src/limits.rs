@@ -22,3 +22,33 @@ pub const MAX_QUOTE_CHARS: usize = 60;
 pub const MAX_FENCE_INFO_BYTES: usize = 32;
 /// Largest result that `render_observation` puts into a prompt, in characters.
 pub const MAX_OBSERVATION_CHARS: usize = 32_000;
+/// Longest function or property name that every provider takes.
+pub const MAX_FUNCTION_NAME_BYTES: usize = 64;
+/// Longest name in a text dialect; a longer id gets an alias.
+pub const MAX_ALIAS_BYTES: usize = 128;
+/// Longest message of an error in an observation, in characters.
+pub const MAX_MESSAGE_CHARS: usize = 4_000;
+/// Problems listed in one observation; the rest is counted.
+pub const MAX_PROBLEMS: usize = 20;
+/// Tools and skills listed in one manifest; the rest is counted.
+pub const MAX_MANIFEST_TOOLS: usize = 1_000;
+/// Longest description of a tool in a manifest, in characters.
+pub const MAX_DESCRIPTION_CHARS: usize = 2_000;
+/// Longest description of a parameter in a manifest, in characters.
+pub const MAX_PARAMETER_DESCRIPTION_CHARS: usize = 600;
+/// Longest single value (default, enum entry) shown in a manifest, in characters.
+pub const MAX_SHOWN_VALUE_CHARS: usize = 120;
+/// Enum entries shown in a manifest; the rest is counted.
+pub const MAX_SHOWN_ENUM: usize = 40;
+/// Levels of nested parameters that a manifest lists.
+pub const MAX_SHOWN_DEPTH: usize = 5;
+/// Lines of parameters that a manifest lists for one tool; the rest is counted.
+pub const MAX_SHOWN_PARAMETERS: usize = 200;
+/// Calls shown as examples in one manifest.
+pub const MAX_EXAMPLES: usize = 3;
+/// Longest example call, in characters; a longer one is not shown.
+pub const MAX_EXAMPLE_CHARS: usize = 2_000;
+/// Nesting of a JSON value that can be rendered and read again.
+pub const MAX_JSON_DEPTH: usize = 100;
+/// Levels of a schema that are cleaned for a provider; deeper ones become a plain string.
+pub const MAX_SCHEMA_DEPTH: usize = 32;
