@@ -13,6 +13,7 @@ mod diagnostic;
 mod error;
 pub mod key;
 pub mod limits;
+mod render;
 mod reply;
 mod span;
 mod tool;
@@ -24,6 +25,7 @@ pub use call::{
 };
 pub use diagnostic::{Code, Diagnostic, Severity};
 pub use error::{Audience, ErrorCode, UnknownErrorCode};
+pub use render::{Call, RenderError, RenderedCall, Step, render_call};
 pub use reply::{Block, Reply};
 pub use span::Span;
 pub use tool::{Execution, ExecutionMode, ToolDefinition, ToolExample, ToolId, ToolKind};
