@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{Protocol, ToolCallRequest, ToolDefinition, ToolId, key};
 
-pub(crate) use rule::Rule;
+pub(crate) use rule::{Rule, is_invisible};
 
 /// The names of one set of tools in one dialect.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -9,10 +9,12 @@
 
 mod alias;
 mod call;
+mod defuse;
 mod diagnostic;
 mod error;
 pub mod key;
 pub mod limits;
+mod observation;
 mod render;
 mod reply;
 mod span;
@@ -25,6 +27,9 @@ pub use call::{
 };
 pub use diagnostic::{Code, Diagnostic, Severity};
 pub use error::{Audience, ErrorCode, UnknownErrorCode};
+pub use observation::{
+    Failure, Observation, Outcome, ParameterProblem, Spilled, render_observation,
+};
 pub use render::{Call, RenderError, RenderedCall, Step, render_call};
 pub use reply::{Block, Reply};
 pub use span::Span;
