@@ -14,6 +14,7 @@ mod diagnostic;
 mod error;
 pub mod key;
 pub mod limits;
+mod manifest;
 mod observation;
 mod render;
 mod reply;
@@ -27,6 +28,7 @@ pub use call::{
 };
 pub use diagnostic::{Code, Diagnostic, Severity};
 pub use error::{Audience, ErrorCode, UnknownErrorCode};
+pub use manifest::{Locale, Manifest, render_manifest};
 pub use observation::{
     Failure, Observation, Outcome, ParameterProblem, Spilled, render_observation,
 };

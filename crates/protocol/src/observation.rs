@@ -9,7 +9,7 @@ mod wording;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::limits::MAX_QUOTE_CHARS;
+use crate::limits::MAX_ALIAS_BYTES;
 use crate::{Block, Code, Diagnostic, ErrorCode, Reply};
 
 pub use wording::render_observation;
@@ -235,7 +235,7 @@ const fn leaves_out(code: Code) -> bool {
 
 /// A name as the model wrote it, fit to be quoted.
 fn quoted(name: &str) -> String {
-    crate::defuse::one_line(name, MAX_QUOTE_CHARS)
+    crate::defuse::one_line(name, MAX_ALIAS_BYTES)
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use serde_json::Value as Json;
 
 use super::{Failure, Observation, Outcome, Spilled, quoted};
 use crate::ErrorCode;
-use crate::defuse::{capped, defuse};
-use crate::limits::{MAX_MESSAGE_CHARS, MAX_OBSERVATION_CHARS, MAX_PROBLEMS};
+use crate::defuse::{capped, defuse, one_line};
+use crate::limits::{MAX_MESSAGE_CHARS, MAX_OBSERVATION_CHARS, MAX_PROBLEMS, MAX_REFERENCE_CHARS};
 
 /// The observation as the model reads it. Never longer than the limits allow, and never more than one
 /// observation, whatever the result or the message says.
@@ -34,7 +34,7 @@ pub fn render_observation(observation: &Observation) -> String {
         ),
         Outcome::AsyncStarted { task_id } => format!(
             "Tool {tool} started in the background. Task ID: {}. Its result will follow as an observation.",
-            quoted(task_id)
+            one_line(task_id, MAX_REFERENCE_CHARS)
         ),
         Outcome::Notice { message, .. } => format!("Note - {}", said(message)),
     };
@@ -119,7 +119,10 @@ fn shown(result: &Json, spilled: Option<&Spilled>) -> String {
             "\n[Result cut: {chars} of {total} characters shown."
         ));
         if let Some(spilled) = spilled {
-            out.push_str(&format!(" The whole is at {}.", quoted(&spilled.reference)));
+            out.push_str(&format!(
+                " The whole is at {}.",
+                one_line(&spilled.reference, MAX_REFERENCE_CHARS)
+            ));
         }
         out.push(']');
     }
