@@ -12,6 +12,7 @@ mod call;
 mod defuse;
 mod diagnostic;
 mod error;
+pub mod event;
 pub mod key;
 pub mod limits;
 mod manifest;
@@ -28,6 +29,7 @@ pub use call::{
 };
 pub use diagnostic::{Code, Diagnostic, Severity};
 pub use error::{Audience, ErrorCode, UnknownErrorCode};
+pub use event::{RunEvent, RunEventKind};
 pub use manifest::{Locale, Manifest, render_manifest};
 pub use observation::{
     Failure, Observation, Outcome, ParameterProblem, Spilled, render_observation,
