@@ -140,7 +140,7 @@ fn shapes_are_readable() {
             *   `<item>` (object)
                 *   `<path>` (string, optional)
         *   `<either>` (string | number, optional)";
-    let text = list(&[tool.clone()], Protocol::Action, Locale::En);
+    let text = list(std::slice::from_ref(&tool), Protocol::Action, Locale::En);
     assert!(text.ends_with(expected), "{text}");
     let text = list(&[tool], Protocol::Tam, Locale::En);
     assert!(
@@ -166,7 +166,7 @@ fn descriptions_cannot_break_the_list() {
         arguments: serde_json::Map::new(),
     }];
     for protocol in TEXT {
-        let text = list(&[tool.clone()], protocol, Locale::En);
+        let text = list(std::slice::from_ref(&tool), protocol, Locale::En);
         // Heading, blank, section, blank, tool, "Parameters", two parameters, one nested.
         assert_eq!(text.lines().count(), 9, "{text}");
         for mark in ["<|", "<ACTION", "</ACTION", "<tool_call", "```"] {

@@ -34,13 +34,22 @@ pub(super) fn choose(
         words,
     };
     let mut out = writer.given(tools);
-    let long = |example: &Example| has_long_value(&example.reply, protocol);
+    let has_long = |example: &Example| has_long_value(&example.reply, protocol);
+    let long = tools.iter().find(|tool| long_parameter(tool).is_some());
     if out.is_empty() {
-        let first = tools.iter().find(|tool| tool.properties().next().is_some());
-        out.extend(first.or(tools.first()).and_then(|tool| writer.made(tool)));
+        // Two examples show more with two tools.
+        let takes_something = |tool: &&&ToolDefinition| tool.properties().next().is_some();
+        let is_long = |tool: &ToolDefinition| long.is_some_and(|long| long.id == tool.id);
+        let first = tools
+            .iter()
+            .filter(takes_something)
+            .find(|tool| !is_long(tool))
+            .or(tools.iter().find(takes_something))
+            .or(tools.first());
+        out.extend(first.and_then(|tool| writer.made(tool)));
     }
-    if !out.iter().any(long) {
-        out.extend(tools.iter().find_map(|tool| writer.long(tool)));
+    if !out.iter().any(has_long) {
+        out.extend(long.and_then(|tool| writer.long(tool)));
     }
     out.push(Example {
         situation: words.say.no_call.to_owned(),
@@ -207,7 +216,7 @@ fn sample_arguments(tool: &ToolDefinition, words: &Words) -> Option<Map<String, 
     };
     wanted
         .into_iter()
-        .map(|(name, schema)| Some((name.to_owned(), sampler.value(schema)?)))
+        .map(|(name, schema)| Some((name.to_owned(), sampler.value(name, schema)?)))
         .collect()
 }
 
@@ -219,7 +228,7 @@ struct Sampler<'s> {
 }
 
 impl Sampler<'_> {
-    fn value(&mut self, schema: &Json) -> Option<Json> {
+    fn value(&mut self, name: &str, schema: &Json) -> Option<Json> {
         self.left = self.left.checked_sub(1)?;
         let schema = resolved(schema, self.root);
         let given = ["default", "const"]
@@ -234,12 +243,27 @@ impl Sampler<'_> {
             "integer" | "number" => schema.get("minimum").cloned().unwrap_or(Json::from(1)),
             "boolean" => Json::from(true),
             "array" => match schema.get("items") {
-                Some(items) if items.is_object() => Json::from(vec![self.value(items)?]),
-                _ => Json::from(vec![self.words.say.sample]),
+                Some(items) if items.is_object() => Json::from(vec![self.value(name, items)?]),
+                _ => Json::from(vec![self.text(name)]),
             },
             "object" => self.object(schema)?,
-            _ => Json::from(self.words.say.sample),
+            _ => Json::from(self.text(name)),
         })
+    }
+
+    /// Something that looks like what the name says.
+    fn text(&self, name: &str) -> &'static str {
+        const KNOWN: [(&[&str], &str); 4] = [
+            (&["path", "file", "dir", "folder"], "notes/today.md"),
+            (&["url", "uri", "link", "href"], "https://example.com/page"),
+            (&["id", "key", "name"], "example-1"),
+            (&["date", "day"], "2026-01-31"),
+        ];
+        let name = key::normalise(name);
+        KNOWN
+            .iter()
+            .find(|(words, _)| name.split('_').any(|word| words.contains(&word)))
+            .map_or(self.words.say.sample, |(_, sample)| *sample)
     }
 
     /// The required fields, or one where none is.
@@ -248,13 +272,13 @@ impl Sampler<'_> {
         let mut out = Map::new();
         for (name, field) in fields.into_iter().flatten() {
             if is_required(schema, name) {
-                out.insert(name.clone(), self.value(field)?);
+                out.insert(name.clone(), self.value(name, field)?);
             }
         }
         if out.is_empty()
             && let Some((name, field)) = fields.and_then(|fields| fields.iter().next())
         {
-            out.insert(name.clone(), self.value(field)?);
+            out.insert(name.clone(), self.value(name, field)?);
         }
         Some(Json::Object(out))
     }
