@@ -311,6 +311,13 @@ impl<'a> Text<'a> {
         }
     }
 
+    pub(crate) fn into_trimmed(self) -> Cow<'a, str> {
+        match self.raw {
+            Cow::Borrowed(raw) if self.indent.is_empty() => Cow::Borrowed(raw.trim()),
+            _ => Cow::Owned(self.trimmed().into_owned()),
+        }
+    }
+
     /// For file contents and the like: without the block's common indentation, and without the one line
     /// break (and the blanks that lay it out) next to each mark. Nothing else is touched.
     pub fn verbatim(&self) -> Cow<'_, str> {

@@ -7,6 +7,8 @@
 //!
 //! No IO, no async, no registry: those belong to the crates above.
 
+#![cfg_attr(not(test), deny(clippy::string_slice, clippy::indexing_slicing))]
+
 mod alias;
 mod call;
 mod defuse;
@@ -17,6 +19,7 @@ pub mod key;
 pub mod limits;
 mod manifest;
 mod observation;
+mod parse;
 mod render;
 mod reply;
 mod span;
@@ -33,6 +36,9 @@ pub use event::{RunEvent, RunEventKind};
 pub use manifest::{Locale, Manifest, render_manifest};
 pub use observation::{
     Failure, Observation, Outcome, ParameterProblem, Spilled, render_observation,
+};
+pub use parse::{
+    Dialect, Stream, StreamEvent, add_native_calls, parse, parse_response, parse_with,
 };
 pub use render::{Call, RenderError, RenderedCall, Step, render_call};
 pub use reply::{Block, Reply};

@@ -4,8 +4,8 @@
 //! is read back the way its hint, or the text form of the value, says.
 
 use innkeeper_protocol::{
-    Aliases, Argument, Call, OnError, Protocol, Provider, RenderedCall, Reply, Step,
-    ToolCallRequest, ToolDefinition, TypeHint, parse, parse_response, render_call, render_manifest,
+    Aliases, Argument, Call, OnError, Protocol, Provider, Reply, Step, ToolCallRequest,
+    ToolDefinition, TypeHint, parse, parse_response, render_call, render_manifest,
 };
 use innkeeper_protocol::{Locale, key};
 use proptest::prelude::*;
@@ -16,12 +16,72 @@ const NATIVE: [Provider; 3] = [Provider::OpenAi, Provider::Anthropic, Provider::
 
 /// Pieces that mean something to one dialect or another.
 const PIECES: &[&str] = &[
-    "»»»", "«««", "»", "«", "「始」", "「末」", ">>>", "<<<", "<<<<<<< ", "=======", "\n", "\r\n", "\r",
-    " ", "\t", "  ", "a", "x:»»»", "\nkey:»»»v«««\n", "\nk: >>>", "：「始」", "<|[REQUEST_TOOL]|>",
-    "<|[END_TOOL]|>", "< | [end tool] | >", "<|", "|>", "<ACTION>", "</ACTION>", "<action", "<tool_call>",
-    "</tool_call>", "<![CDATA[", "]]>", "]]", "]", "&amp;", "&", "<", ">", "<x>", "</x>", "<item>", "#",
-    "# note", "```", "`", "command", "command_1:»»»Y«««", "\"", "\\", "\\n", "{", "}", "[", "0", "true",
-    "null", "@{timestamp}", "文", "🦀", "\u{0}", "\u{a0}", "\u{3000}", "\u{2028}", ",", "type_hint_x",
+    "»»»",
+    "«««",
+    "»",
+    "«",
+    "「始」",
+    "「末」",
+    ">>>",
+    "<<<",
+    "<<<<<<< ",
+    "=======",
+    "\n",
+    "\r\n",
+    "\r",
+    " ",
+    "\t",
+    "  ",
+    "a",
+    "x:»»»",
+    "\nkey:»»»v«««\n",
+    "\nk: >>>",
+    "：「始」",
+    "<|[REQUEST_TOOL]|>",
+    "<|[END_TOOL]|>",
+    "< | [end tool] | >",
+    "<|",
+    "|>",
+    "<ACTION>",
+    "</ACTION>",
+    "<action",
+    "<tool_call>",
+    "</tool_call>",
+    "<![CDATA[",
+    "]]>",
+    "]]",
+    "]",
+    "&amp;",
+    "&",
+    "<",
+    ">",
+    "<x>",
+    "</x>",
+    "<item>",
+    "#",
+    "# note",
+    "```",
+    "`",
+    "command",
+    "command_1:»»»Y«««",
+    "\"",
+    "\\",
+    "\\n",
+    "{",
+    "}",
+    "[",
+    "0",
+    "true",
+    "null",
+    "@{timestamp}",
+    "文",
+    "🦀",
+    "\u{0}",
+    "\u{a0}",
+    "\u{3000}",
+    "\u{2028}",
+    ",",
+    "type_hint_x",
 ];
 
 fn text() -> impl Strategy<Value = String> {
@@ -51,20 +111,51 @@ fn name() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-z]{1,6}",
         "[a-z]{1,4}_?[0-9]{1,3}",
-        prop::sample::select(&[
-            "path", "item", "command", "command_2", "comment", "retry", "on_error", "request_id", "uri",
-            "uri_x", "common", "common_x", "type_hint", "type_hint_x", "filePath", "参数", "a b", "x:y",
-            "sha256", "input_0", "role1", "name", "id",
-        ][..])
+        prop::sample::select(
+            &[
+                "path",
+                "item",
+                "command",
+                "command_2",
+                "comment",
+                "retry",
+                "on_error",
+                "request_id",
+                "uri",
+                "uri_x",
+                "common",
+                "common_x",
+                "type_hint",
+                "type_hint_x",
+                "filePath",
+                "参数",
+                "a b",
+                "x:y",
+                "sha256",
+                "input_0",
+                "role1",
+                "name",
+                "id",
+            ][..]
+        )
         .prop_map(str::to_owned),
     ]
 }
 
 fn tool_id() -> impl Strategy<Value = String> {
-    prop::sample::select(&[
-        "File.Write", "workflow:x", "workflows/skills/x.json", "工具.读取", "2d.Draw", "ACTION", "a b",
-        "Plugin:tool", "T",
-    ][..])
+    prop::sample::select(
+        &[
+            "File.Write",
+            "workflow:x",
+            "workflows/skills/x.json",
+            "工具.读取",
+            "2d.Draw",
+            "ACTION",
+            "a b",
+            "Plugin:tool",
+            "T",
+        ][..],
+    )
     .prop_map(str::to_owned)
 }
 
@@ -80,8 +171,10 @@ fn arguments() -> impl Strategy<Value = Map<String, Json>> {
 }
 
 fn definition(id: &str, arguments: &Map<String, Json>) -> ToolDefinition {
-    let properties: Map<String, Json> =
-        arguments.keys().map(|name| (name.clone(), json!({}))).collect();
+    let properties: Map<String, Json> = arguments
+        .keys()
+        .map(|name| (name.clone(), json!({})))
+        .collect();
     ToolDefinition::new(id, "", json!({"type": "object", "properties": properties}))
 }
 
@@ -101,13 +194,17 @@ fn read_back(argument: &Argument<'_>) -> Json {
 fn as_xml(value: &Json, read: &Json) -> bool {
     match (value, read) {
         (Json::String(value), Json::String(read)) => value == read,
-        (value, Json::String(read)) => serde_json::from_str::<Json>(read).is_ok_and(|read| read == *value),
+        (value, Json::String(read)) => {
+            serde_json::from_str::<Json>(read).is_ok_and(|read| read == *value)
+        }
         (Json::Array(values), Json::Array(reads)) => {
             values.len() == reads.len() && values.iter().zip(reads).all(|(a, b)| as_xml(a, b))
         }
         (Json::Object(values), Json::Object(reads)) => {
             values.len() == reads.len()
-                && values.iter().all(|(name, value)| reads.get(name).is_some_and(|read| as_xml(value, read)))
+                && values
+                    .iter()
+                    .all(|(name, value)| reads.get(name).is_some_and(|read| as_xml(value, read)))
         }
         _ => false,
     }
@@ -129,7 +226,9 @@ fn check(
         };
         let found = call.arguments.iter().find(|argument| argument.name == name);
         let Some(found) = found else {
-            return Err(TestCaseError::fail(format!("no {name} in {call:?} from {source}")));
+            return Err(TestCaseError::fail(format!(
+                "no {name} in {call:?} from {source}"
+            )));
         };
         let read = read_back(found);
         let same = match protocol {
@@ -247,18 +346,26 @@ proptest! {
 /// Every example that a manifest shows is a call that the parser takes.
 #[test]
 fn examples_in_a_manifest_are_calls() {
-    let tool = ToolDefinition::new("File.Write", "Writes a file.", json!({
-        "type": "object",
-        "properties": {"path": {"type": "string"}, "content": {"type": "string", "x-verbatim": true}},
-        "required": ["path", "content"],
-    }));
+    let tool = ToolDefinition::new(
+        "File.Write",
+        "Writes a file.",
+        json!({
+            "type": "object",
+            "properties": {"path": {"type": "string"}, "content": {"type": "string", "x-verbatim": true}},
+            "required": ["path", "content"],
+        }),
+    );
     for protocol in TEXT {
         for locale in [Locale::En, Locale::Zh] {
             let manifest = render_manifest([&tool], protocol, locale);
             assert!(!manifest.examples().is_empty());
             for example in manifest.examples() {
                 let reply = parse(example);
-                assert!(reply.all_diagnostics().is_empty(), "{:?}", reply.all_diagnostics());
+                assert!(
+                    reply.all_diagnostics().is_empty(),
+                    "{:?}",
+                    reply.all_diagnostics()
+                );
                 for call in reply.calls() {
                     assert_eq!(call.tool, "File.Write");
                 }

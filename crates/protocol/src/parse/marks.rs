@@ -1,0 +1,268 @@
+//! The marks: what they look like, and whether one stands at a given place.
+//!
+//! Every test here looks at a bounded number of bytes and can say *not yet decided* when the text may go on,
+//! which is what lets the same code read a stream.
+
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
+/// Longest run of blanks that is tolerated at one place inside a mark.
+const MAX_BLANKS: usize = 32;
+/// Longest attribute part of an opening tag that is still taken for a boundary.
+const MAX_ATTRIBUTES: usize = 1_024;
+
+/// The answer to "does it stand here?".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen<T> {
+    Yes(T),
+    No,
+    /// The text ends before it can be told.
+    Unclear,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TamMark {
+    Request,
+    End,
+}
+
+/// A family of value marks: what opens and what closes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Family {
+    Guillemets,
+    Corners,
+    Angles,
+}
+
+impl Family {
+    pub(super) const ALL: [Self; 3] = [Self::Guillemets, Self::Corners, Self::Angles];
+
+    pub(super) const fn open(self) -> &'static str {
+        match self {
+            Self::Guillemets => "»»»",
+            Self::Corners => "「始」",
+            Self::Angles => ">>>",
+        }
+    }
+
+    pub(super) const fn close(self) -> &'static str {
+        match self {
+            Self::Guillemets => "«««",
+            Self::Corners => "「末」",
+            Self::Angles => "<<<",
+        }
+    }
+
+    /// The character whose repetition makes the mark, where it is one: `«««« ` is a run, not two marks.
+    const fn repeated_close(self) -> Option<&'static str> {
+        match self {
+            Self::Guillemets => Some("«"),
+            Self::Corners => None,
+            Self::Angles => Some("<"),
+        }
+    }
+
+    const fn repeated_open(self) -> Option<&'static str> {
+        match self {
+            Self::Guillemets => Some("»"),
+            Self::Corners => None,
+            Self::Angles => Some(">"),
+        }
+    }
+
+    /// Where the run of closing characters that begins at `at` ends.
+    pub(super) fn close_run_end(self, text: &str, at: usize) -> usize {
+        run_end(text, at, self.close(), self.repeated_close())
+    }
+
+    pub(super) fn open_run_end(self, text: &str, at: usize) -> usize {
+        run_end(text, at, self.open(), self.repeated_open())
+    }
+}
+
+fn run_end(text: &str, at: usize, mark: &str, repeated: Option<&str>) -> usize {
+    let mut end = at + mark.len();
+    if let Some(one) = repeated {
+        while text.get(end..).is_some_and(|rest| rest.starts_with(one)) {
+            end += one.len();
+        }
+    }
+    end
+}
+
+pub(super) struct Finders {
+    pub(super) open: [Finder<'static>; 3],
+    pub(super) close: [Finder<'static>; 3],
+    pub(super) cdata_end: Finder<'static>,
+    pub(super) comment_end: Finder<'static>,
+}
+
+/// Search tables, built once.
+pub(super) static FINDERS: LazyLock<Finders> = LazyLock::new(|| Finders {
+    open: Family::ALL.map(|family| Finder::new(family.open())),
+    close: Family::ALL.map(|family| Finder::new(family.close())),
+    cdata_end: Finder::new("]]>"),
+    comment_end: Finder::new("-->"),
+});
+
+fn skip_blanks(bytes: &[u8], at: usize) -> usize {
+    let rest = bytes.get(at..).unwrap_or_default();
+    at + rest
+        .iter()
+        .take(MAX_BLANKS)
+        .take_while(|byte| matches!(byte, b' ' | b'\t'))
+        .count()
+}
+
+/// A literal in any letter case. `Yes` holds the position after it.
+fn literal(bytes: &[u8], at: usize, word: &[u8]) -> Seen<usize> {
+    let rest = bytes.get(at..).unwrap_or_default();
+    let common = rest
+        .iter()
+        .zip(word)
+        .take_while(|(have, want)| have.eq_ignore_ascii_case(want))
+        .count();
+    if common == word.len() {
+        Seen::Yes(at + common)
+    } else if common == rest.len() {
+        Seen::Unclear
+    } else {
+        Seen::No
+    }
+}
+
+macro_rules! need {
+    ($seen:expr) => {
+        match $seen {
+            Seen::Yes(value) => value,
+            Seen::No => return Seen::No,
+            Seen::Unclear => return Seen::Unclear,
+        }
+    };
+}
+
+/// `<|[REQUEST_TOOL]|>` or `<|[END_TOOL]|>` at `at`, in any letter case, with blanks inside. `Yes` holds the
+/// mark and the position after it.
+pub(super) fn tam_mark(bytes: &[u8], at: usize) -> Seen<(TamMark, usize)> {
+    let mut next = need!(literal(bytes, at, b"<"));
+    for part in [b"|", b"["] {
+        next = need!(literal(bytes, skip_blanks(bytes, next), part));
+    }
+    next = skip_blanks(bytes, next);
+    let mark;
+    (mark, next) = match literal(bytes, next, b"REQUEST") {
+        Seen::Yes(after) => (TamMark::Request, after),
+        Seen::Unclear => return Seen::Unclear,
+        Seen::No => (TamMark::End, need!(literal(bytes, next, b"END"))),
+    };
+    let word_end = next;
+    next = skip_blanks(bytes, next);
+    if let Some(b'_' | b'-') = bytes.get(next) {
+        next = skip_blanks(bytes, next + 1);
+    }
+    if next == word_end {
+        return if bytes.len() == next {
+            Seen::Unclear
+        } else {
+            Seen::No
+        };
+    }
+    next = need!(literal(bytes, next, b"TOOL"));
+    for part in [b"]", b"|", b">"] {
+        next = need!(literal(bytes, skip_blanks(bytes, next), part));
+    }
+    Seen::Yes((mark, next))
+}
+
+/// An opening tag of the given name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct OpenTag {
+    /// Where the attribute part begins.
+    pub(super) attributes: usize,
+    /// Behind the `>`.
+    pub(super) end: usize,
+    /// `<x/>`
+    pub(super) empty: bool,
+    /// The name was written exactly as given.
+    pub(super) canonical: bool,
+}
+
+/// `<NAME …>` at `at`, in any letter case, with blanks inside.
+pub(super) fn open_tag(bytes: &[u8], at: usize, name: &[u8]) -> Seen<OpenTag> {
+    let next = need!(literal(bytes, at, b"<"));
+    let next = skip_blanks(bytes, next);
+    let after = need!(literal(bytes, next, name));
+    let canonical = bytes.get(next..after) == Some(name);
+    match bytes.get(after) {
+        None => return Seen::Unclear,
+        Some(b'>' | b'/' | b' ' | b'\t' | b'\n' | b'\r') => {}
+        Some(_) => return Seen::No,
+    }
+    let rest = bytes.get(after..).unwrap_or_default();
+    let mut quote = None;
+    for (offset, &byte) in rest.iter().take(MAX_ATTRIBUTES).enumerate() {
+        match (byte, quote) {
+            (b'<', _) => return Seen::No,
+            (b'"' | b'\'', None) => quote = Some(byte),
+            (_, Some(open)) if byte == open => quote = None,
+            (b'>', None) => {
+                let empty = offset
+                    .checked_sub(1)
+                    .and_then(|before| rest.get(before))
+                    .is_some_and(|&before| before == b'/');
+                return Seen::Yes(OpenTag {
+                    attributes: after,
+                    end: after + offset + 1,
+                    empty,
+                    canonical,
+                });
+            }
+            _ => {}
+        }
+    }
+    if rest.len() < MAX_ATTRIBUTES {
+        Seen::Unclear
+    } else {
+        Seen::No
+    }
+}
+
+/// `</NAME>` at `at`, in any letter case, with blanks inside. `Yes` holds the position after it.
+pub(super) fn close_tag(bytes: &[u8], at: usize, name: &[u8]) -> Seen<usize> {
+    let next = need!(literal(bytes, at, b"<"));
+    let next = need!(literal(bytes, skip_blanks(bytes, next), b"/"));
+    let next = need!(literal(bytes, skip_blanks(bytes, next), name));
+    literal(bytes, skip_blanks(bytes, next), b">")
+}
+
+/// A literal at `at`, exactly.
+pub(super) fn exactly(bytes: &[u8], at: usize, word: &[u8]) -> Seen<usize> {
+    let rest = bytes.get(at..).unwrap_or_default();
+    if rest.starts_with(word) {
+        Seen::Yes(at + word.len())
+    } else if word.starts_with(rest) {
+        Seen::Unclear
+    } else {
+        Seen::No
+    }
+}
+
+/// Whether a mark at `start..end` is quoted on its own in inline code, and so only mentioned.
+pub(super) fn is_quoted(bytes: &[u8], start: usize, end: usize) -> Seen<()> {
+    let before = bytes.get(..start).unwrap_or_default();
+    let ticks = before
+        .iter()
+        .rev()
+        .take(3)
+        .take_while(|&&byte| byte == b'`')
+        .count();
+    if ticks == 0 || ticks == 3 {
+        return Seen::No;
+    }
+    match bytes.get(end) {
+        Some(b'`') => Seen::Yes(()),
+        Some(_) => Seen::No,
+        None => Seen::Unclear,
+    }
+}

@@ -1,0 +1,361 @@
+//! Where a TAM value ends.
+//!
+//! Values are never escaped and may hold their own closing mark, so the end is found from what follows: the
+//! last closing mark before the next line shaped like `key:OPEN`, or before END. The rules, and why they are
+//! so, are in `docs/protocol.md`.
+
+use super::cursor::{Cursors, Input, Next};
+use super::marks::{Family, Seen, TamMark, tam_mark};
+use crate::Span;
+use crate::limits::MAX_KEY_BYTES;
+
+/// Longest beginning of a boundary mark that may stand at the end of the text so far, in bytes.
+const MAX_MARK_TAIL: usize = 512;
+
+/// A field as it stands in the text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RawField {
+    pub(super) key: Span,
+    pub(super) value: Span,
+    pub(super) family: Family,
+    pub(super) close: Close,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Close {
+    Plain,
+    /// There were several candidates.
+    Ambiguous,
+    Missing,
+}
+
+/// A value that has been opened and whose end is being looked for.
+#[derive(Debug, Clone)]
+pub(super) struct ValueScan {
+    pub(super) key: Span,
+    pub(super) start: usize,
+    family: Family,
+    probe: usize,
+    /// Opening marks of the own family that are not balanced yet.
+    depth: u32,
+    first_close: Option<usize>,
+    last_close: Span,
+    candidates: u32,
+    /// An END seen while no closing mark had come: real only if none comes.
+    first_end: Option<usize>,
+    /// The last REQUEST at the beginning of a line.
+    request: Option<Span>,
+    nested: Option<Box<Nested>>,
+}
+
+/// Inside text that looks like a whole block within the value. Kept until it is known whether it is.
+#[derive(Debug, Clone)]
+struct Nested {
+    ended: bool,
+    before: ValueScan,
+    cursors: Cursors,
+}
+
+/// What ends the search.
+enum Boundary {
+    Key(usize),
+    Request(usize),
+    End,
+    Text(usize),
+}
+
+impl ValueScan {
+    pub(super) fn new(key: Span, family: Family, open: usize) -> Self {
+        let start = open + family.open().len();
+        Self {
+            key,
+            start,
+            family,
+            probe: start,
+            depth: 1,
+            first_close: None,
+            last_close: Span::new(start, start),
+            candidates: 0,
+            first_end: None,
+            request: None,
+            nested: None,
+        }
+    }
+
+    /// Up to where the text surely belongs to the value, as far as it has been looked at.
+    pub(super) fn certain_end(&self) -> usize {
+        [
+            self.first_close,
+            self.first_end,
+            self.nested
+                .as_ref()
+                .and_then(|nested| nested.before.request)
+                .or(self.request)
+                .map(|request| request.start),
+        ]
+        .into_iter()
+        .flatten()
+        .fold(usize::MAX, usize::min)
+    }
+
+    /// Up to where the text has been looked at; a boundary mark may have begun behind it.
+    pub(super) fn looked_to(&self, text: &str) -> usize {
+        let tail = text.len().saturating_sub(MAX_MARK_TAIL).max(self.start);
+        let open = memchr::memrchr(b'<', text.as_bytes().get(tail..).unwrap_or_default());
+        match open.map(|offset| tail + offset) {
+            Some(at) if tam_mark(text.as_bytes(), at) == Seen::Unclear => at,
+            _ => text.len(),
+        }
+    }
+
+    pub(super) fn close_mark(&self) -> &'static str {
+        self.family.close()
+    }
+
+    pub(super) fn close_char(&self) -> char {
+        match self.family {
+            Family::Guillemets => '«',
+            Family::Corners => '「',
+            Family::Angles => '<',
+        }
+    }
+
+    /// The finished field and where to read on; `None` while more text is needed.
+    pub(super) fn step(
+        &mut self,
+        input: Input<'_>,
+        cursors: &mut Cursors,
+        no_nested_before: &mut usize,
+    ) -> Option<(RawField, usize)> {
+        loop {
+            let boundary = match cursors.next(input, self.probe, Some(self.family)) {
+                Next::Wait => return None,
+                Next::Nothing => Boundary::Text(input.len()),
+                Next::Open(family, at) => match self.boundary_at_key(input, at) {
+                    Some(_) if self.nested.as_ref().is_some_and(|nested| !nested.ended) => {
+                        self.probe = family.open_run_end(input.text, at);
+                        continue;
+                    }
+                    Some(boundary) => boundary,
+                    None => {
+                        self.depth += u32::from(family == self.family);
+                        self.probe = family.open_run_end(input.text, at);
+                        continue;
+                    }
+                },
+                Next::Close(at) => {
+                    let end = self.family.close_run_end(input.text, at);
+                    if end >= input.len() && !input.complete {
+                        return None;
+                    }
+                    self.close(end);
+                    continue;
+                }
+                Next::Mark(TamMark::End, start, end) => {
+                    if let Some(nested) = &mut self.nested {
+                        nested.ended = true;
+                    } else if self.first_close.is_some() {
+                        return Some(self.finish(Boundary::End));
+                    } else {
+                        self.first_end.get_or_insert(start);
+                    }
+                    self.probe = end;
+                    continue;
+                }
+                Next::Mark(TamMark::Request, start, end) => {
+                    self.request(input, Span::new(start, end), cursors, *no_nested_before);
+                    continue;
+                }
+            };
+            match self.nested.take() {
+                None => return Some(self.finish(boundary)),
+                Some(nested) => {
+                    *no_nested_before = self.probe;
+                    *cursors = nested.cursors;
+                    *self = nested.before;
+                }
+            }
+        }
+    }
+
+    fn close(&mut self, end: usize) {
+        self.probe = end;
+        if self.nested.as_ref().is_some_and(|nested| !nested.ended) {
+            return;
+        }
+        self.nested = None;
+        self.depth = self.depth.saturating_sub(1);
+        let start = end - self.family.close().len();
+        self.first_close.get_or_insert(start);
+        self.last_close = Span::new(start, end);
+        self.candidates += 1;
+    }
+
+    fn request(
+        &mut self,
+        input: Input<'_>,
+        mark: Span,
+        cursors: &Cursors,
+        no_nested_before: usize,
+    ) {
+        self.probe = mark.end;
+        if let Some(nested) = &mut self.nested {
+            nested.ended = false;
+            return;
+        }
+        if !begins_line(input.text, mark.start) {
+            return;
+        }
+        self.request = Some(mark);
+        if self.first_close.is_none() && self.first_end.is_none() && mark.start >= no_nested_before
+        {
+            self.nested = Some(Box::new(Nested {
+                ended: false,
+                before: self.clone(),
+                cursors: *cursors,
+            }));
+        }
+    }
+
+    /// Whether the opening mark at `at` belongs to a key that ends this value.
+    fn boundary_at_key(&self, input: Input<'_>, at: usize) -> Option<Boundary> {
+        let (key, left) = key_before(input.text, at, self.start, Shape::Strict)?;
+        let open_request = self
+            .request
+            .filter(|request| request.start >= self.last_close.end);
+        if begins_line(input.text, left) {
+            return Some(match open_request {
+                Some(request) if is_layout(input.slice(request.end, left)) => {
+                    Boundary::Request(request.start)
+                }
+                _ => Boundary::Key(line_start(input.text, left)),
+            });
+        }
+        if let Some(request) = open_request
+            && request.end <= left
+            && is_layout(input.slice(request.end, left))
+        {
+            return Some(Boundary::Request(request.start));
+        }
+        let behind_close = self.depth == 0
+            && self.last_close.end <= left
+            && input
+                .slice(self.last_close.end, left)
+                .chars()
+                .all(is_separator);
+        behind_close.then_some(Boundary::Key(key.start))
+    }
+
+    fn finish(&self, boundary: Boundary) -> (RawField, usize) {
+        let field = |end, close| RawField {
+            key: self.key,
+            value: Span::new(self.start, end),
+            family: self.family,
+            close,
+        };
+        if self.first_close.is_some() {
+            let close = if self.candidates > 1 {
+                Close::Ambiguous
+            } else {
+                Close::Plain
+            };
+            return (field(self.last_close.start, close), self.last_close.end);
+        }
+        let end = match (self.first_end, boundary) {
+            (Some(end), _) => end,
+            (None, Boundary::Key(at) | Boundary::Request(at) | Boundary::Text(at)) => at,
+            (None, Boundary::End) => self.probe,
+        };
+        (field(end, Close::Missing), end)
+    }
+}
+
+/// How much is tolerated in a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// Within a value, where a line of code must not be taken for a key.
+    Strict,
+    /// Between fields, where nothing else is expected.
+    Loose,
+}
+
+/// The key of the opening mark at `open`, and where what was looked at begins; nothing before `floor`.
+pub(super) fn key_before(
+    text: &str,
+    open: usize,
+    floor: usize,
+    shape: Shape,
+) -> Option<(Span, usize)> {
+    let before = text.get(floor..open)?;
+    let colon = before.trim_end_matches(is_blank);
+    let whole = colon
+        .strip_suffix(':')
+        .or_else(|| colon.strip_suffix('：'))?;
+    let mut left = whole.len();
+    for (at, c) in whole.char_indices().rev() {
+        if !belongs_to_key(c, shape) {
+            break;
+        }
+        if whole.len() - at > MAX_KEY_BYTES {
+            return None;
+        }
+        left = at;
+    }
+    let key = whole.get(left..)?;
+    if !key.chars().any(char::is_alphanumeric) {
+        return None;
+    }
+    let trimmed = key.trim_start_matches(is_blank);
+    let start = floor + left + (key.len() - trimmed.len());
+    let end = start + trimmed.trim_end_matches(is_blank).len();
+    Some((Span::new(start, end), floor + left))
+}
+
+/// Whether a character can stand in a key. Marks and line breaks never can.
+pub(super) fn belongs_to_key(c: char, shape: Shape) -> bool {
+    match shape {
+        Shape::Loose => !matches!(
+            c,
+            '\n' | '\r' | ':' | '：' | '<' | '>' | '»' | '«' | '「' | '」'
+        ),
+        Shape::Strict => {
+            c.is_alphanumeric()
+                || is_blank(c)
+                || matches!(c, '_' | '-' | '.' | '*' | '`' | '"' | '\'')
+                || unicode_normalization::char::is_combining_mark(c)
+        }
+    }
+}
+
+pub(super) fn is_blank(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\u{3000}' | '\u{a0}')
+}
+
+/// What may stand between two fields without meaning anything.
+pub(super) fn is_separator(c: char) -> bool {
+    is_blank(c) || matches!(c, ',' | '，' | ';' | '；' | '、')
+}
+
+fn line_start(text: &str, at: usize) -> usize {
+    let before = text.get(..at).unwrap_or_default();
+    memchr::memrchr(b'\n', before.as_bytes()).map_or(0, |newline| newline + 1)
+}
+
+/// Nothing but blanks between the line's beginning and `at`.
+fn begins_line(text: &str, at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default();
+    let before = before.trim_end_matches(is_blank);
+    before.is_empty() || before.ends_with('\n')
+}
+
+/// Blank lines, comments and code fences: what may stand between a REQUEST mark and its first key.
+fn is_layout(gap: &str) -> bool {
+    gap.lines().all(|line| {
+        let line = line.trim();
+        line.is_empty() || line.starts_with('#') || is_fence(line)
+    })
+}
+
+pub(super) fn is_fence(line: &str) -> bool {
+    line.starts_with("```") || line.starts_with("~~~")
+}

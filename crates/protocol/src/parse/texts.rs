@@ -1,0 +1,65 @@
+//! Puts a reply together: the blocks, and the text around them.
+
+use std::borrow::Cow;
+
+use super::read_block;
+use super::scanner::Scanner;
+use crate::{Code, Reply, Span};
+
+pub(super) fn reply<'t>(text: &'t str, scanner: Scanner) -> Reply<'t> {
+    let first = scanner.blocks.first().map(|block| block.span.start);
+    let last = scanner.blocks.last().map(|block| block.span.end);
+    let pieces = scanner.pieces;
+    let mut notes = scanner.notes;
+
+    let blocks: Vec<_> = scanner
+        .blocks
+        .into_iter()
+        .map(|raw| read_block(text, raw))
+        .collect();
+    let mixed = blocks.iter().find(|block| {
+        blocks
+            .first()
+            .is_some_and(|first| first.protocol != block.protocol)
+    });
+    if let Some(block) = mixed {
+        notes.add(
+            Code::MixedProtocolsUsed,
+            block.span,
+            "The reply calls tools in more than one way; the calls run in the order in which they stand.",
+        );
+    }
+    let Some((first, last)) = first.zip(last) else {
+        return Reply {
+            diagnostics: notes.finish(),
+            outside_text: joined(text, &pieces),
+            response_text: joined(text, &pieces),
+            ..Reply::text(text)
+        };
+    };
+    let before = pieces.partition_point(|piece| piece.end <= first);
+    let after = pieces.partition_point(|piece| piece.start < last);
+    Reply {
+        raw_text: text.into(),
+        response_text: joined(text, pieces.get(..before).unwrap_or_default()),
+        outside_text: joined(text, &pieces),
+        trailing_text: joined(text, pieces.get(after..).unwrap_or_default()),
+        blocks,
+        diagnostics: notes.finish(),
+    }
+}
+
+/// The pieces put together, trimmed; borrowed where only one says anything.
+fn joined<'t>(text: &'t str, pieces: &[Span]) -> Cow<'t, str> {
+    let mut solid = pieces
+        .iter()
+        .filter(|piece| !piece.of(text).trim().is_empty());
+    match (solid.next(), solid.next()) {
+        (None, _) => Cow::Borrowed(""),
+        (Some(only), None) => Cow::Borrowed(only.of(text).trim()),
+        _ => {
+            let whole: String = pieces.iter().map(|piece| piece.of(text)).collect();
+            Cow::Owned(whole.trim().to_owned())
+        }
+    }
+}
