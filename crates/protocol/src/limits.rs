@@ -31,7 +31,7 @@ pub const MAX_MESSAGE_CHARS: usize = 4_000;
 /// Longest reference (path, URI, task id) in an observation, in characters.
 pub const MAX_REFERENCE_CHARS: usize = 1_000;
 /// Problems listed in one observation; the rest is counted.
-pub const MAX_PROBLEMS: usize = 20;
+pub const MAX_TOLD_PROBLEMS: usize = 20;
 /// Tools and skills listed in one manifest; the rest is counted.
 pub const MAX_MANIFEST_TOOLS: usize = 1_000;
 /// Longest description of a tool in a manifest, in characters.
@@ -53,9 +53,9 @@ pub const MAX_EXAMPLE_CHARS: usize = 2_000;
 /// Nesting of a JSON value that can be rendered and read again.
 pub const MAX_JSON_DEPTH: usize = 100;
 /// Levels of a schema that are cleaned for a provider; deeper ones become a plain string.
-pub const MAX_SCHEMA_DEPTH: usize = 32;
+pub const MAX_CLEANED_SCHEMA_DEPTH: usize = 32;
 /// Parts of one tool's schema that are written out for a provider without references.
-pub const MAX_SCHEMA_NODES: usize = 2_000;
+pub const MAX_CLEANED_SCHEMA_NODES: usize = 2_000;
 /// References and alternatives followed on one path through a schema that is written out.
 pub const MAX_REFERENCE_HOPS: usize = 6;
 /// Values made up for one example call; a schema that asks for more (or refers to itself) gets none. Also

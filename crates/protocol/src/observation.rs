@@ -33,6 +33,10 @@ const fn first() -> u32 {
     1
 }
 
+const fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(
     tag = "outcome",
@@ -94,6 +98,9 @@ pub struct Failure {
     /// What is wrong with which parameter.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<ParameterProblem>,
+    /// Problems found beyond those.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub omitted: usize,
     /// Names that were perhaps meant, nearest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suggestions: Vec<String>,
@@ -111,6 +118,9 @@ pub struct ParameterProblem {
     pub expected: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub received: Option<String>,
+    /// The declared name or value that was probably meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<String>,
     /// The sentence for the model, without a full stop: `Unknown parameter 'playerId', did you mean …?`
     pub message: String,
 }
@@ -122,6 +132,7 @@ impl Failure {
             message: message.into(),
             reason: None,
             problems: Vec::new(),
+            omitted: 0,
             suggestions: Vec::new(),
         }
     }

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::limits::{MAX_MESSAGE_CHARS, MAX_OBSERVATION_CHARS, MAX_PROBLEMS};
+use crate::limits::{MAX_MESSAGE_CHARS, MAX_OBSERVATION_CHARS, MAX_TOLD_PROBLEMS};
 use crate::{Protocol, Span};
 
 fn problem(message: &str) -> ParameterProblem {
@@ -202,9 +202,14 @@ fn huge_texts_are_cut_and_it_is_said() {
     let text = render_observation(&Observation::error("X", ErrorCode::ToolTimeout, long));
     assert!(text.ends_with("m…") && text.chars().count() < MAX_MESSAGE_CHARS + 100);
 
-    let many = vec![problem("p"); MAX_PROBLEMS + 2];
+    let many = vec![problem("p"); MAX_TOLD_PROBLEMS + 2];
     let text = render_observation(&Observation::invalid_arguments("X", many));
     assert!(text.ends_with("p; and 2 more"), "{text}");
+    let mut few = Observation::invalid_arguments("X", vec![problem("p")]);
+    if let Outcome::Error(failure) = &mut few.outcome {
+        failure.omitted = 5;
+    }
+    assert!(render_observation(&few).ends_with(": p; and 5 more"));
 }
 
 #[test]

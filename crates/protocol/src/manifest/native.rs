@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use super::shape::{kind_of, resolved};
 use crate::defuse::capped;
 use crate::limits::{
-    MAX_DESCRIPTION_CHARS, MAX_REFERENCE_HOPS, MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES,
+    MAX_CLEANED_SCHEMA_DEPTH, MAX_CLEANED_SCHEMA_NODES, MAX_DESCRIPTION_CHARS, MAX_REFERENCE_HOPS,
 };
 use crate::{Aliases, Provider, ToolDefinition};
 
@@ -90,7 +90,7 @@ fn tidy_root(schema: &Json) -> Json {
 
 /// Without the document's own address, and without our own remarks.
 fn tidy(schema: &Json, level: usize) -> Json {
-    if level > MAX_SCHEMA_DEPTH {
+    if level > MAX_CLEANED_SCHEMA_DEPTH {
         return json!({});
     }
     let Json::Object(fields) = schema else {
@@ -142,7 +142,7 @@ impl<'s> Gemini<'s> {
     fn new(root: &'s Json) -> Self {
         Self {
             root,
-            nodes_left: MAX_SCHEMA_NODES,
+            nodes_left: MAX_CLEANED_SCHEMA_NODES,
         }
     }
 
@@ -151,7 +151,7 @@ impl<'s> Gemini<'s> {
         let (schema, null) = self.chosen(written);
         let hops = hops + usize::from(!std::ptr::eq(schema, written));
         self.nodes_left = self.nodes_left.saturating_sub(1);
-        if self.nodes_left == 0 || level > MAX_SCHEMA_DEPTH || hops > MAX_REFERENCE_HOPS {
+        if self.nodes_left == 0 || level > MAX_CLEANED_SCHEMA_DEPTH || hops > MAX_REFERENCE_HOPS {
             return json!({"type": "string"});
         }
         let (kind, nullable) = gemini_type(schema);

@@ -7,7 +7,9 @@ use serde_json::Value as Json;
 use super::{Failure, Observation, Outcome, Spilled, quoted};
 use crate::ErrorCode;
 use crate::defuse::{capped, defuse, one_line};
-use crate::limits::{MAX_MESSAGE_CHARS, MAX_OBSERVATION_CHARS, MAX_PROBLEMS, MAX_REFERENCE_CHARS};
+use crate::limits::{
+    MAX_MESSAGE_CHARS, MAX_OBSERVATION_CHARS, MAX_REFERENCE_CHARS, MAX_TOLD_PROBLEMS,
+};
 
 /// The observation as the model reads it. Never longer than the limits allow, and never more than one
 /// observation, whatever the result or the message says.
@@ -72,10 +74,11 @@ fn problems(failure: &Failure) -> String {
     let mut parts: Vec<_> = failure
         .problems
         .iter()
-        .take(MAX_PROBLEMS)
+        .take(MAX_TOLD_PROBLEMS)
         .map(|problem| problem.message.clone())
         .collect();
-    if let Some(more @ 1..) = failure.problems.len().checked_sub(MAX_PROBLEMS) {
+    let more = failure.problems.len() - parts.len() + failure.omitted;
+    if more > 0 {
         parts.push(format!("and {more} more"));
     }
     said(&parts.join("; "))
