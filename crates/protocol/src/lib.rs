@@ -20,6 +20,7 @@ pub mod limits;
 mod manifest;
 mod observation;
 mod parse;
+mod reference;
 mod render;
 mod reply;
 mod span;

@@ -14,6 +14,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::alias::Rule;
 use crate::limits::{MAX_CALLS, MAX_JSON_DEPTH, MAX_RETRY};
+use crate::reference::resolved;
 use crate::{Aliases, OnError, Protocol, ToolId};
 
 /// Calls that are written together and run in order.
@@ -29,8 +30,9 @@ pub struct Call<'a> {
 pub struct Step<'a> {
     pub tool: &'a ToolId,
     pub arguments: &'a Map<String, Json>,
-    /// The tool's parameters. With it numbers and lists are written in their plain form; without it they
-    /// carry their type with them.
+    /// The tool's parameters. With it numbers and lists are written in their plain form, and a value whose
+    /// type XML could not keep is refused. Without it TAM and native calls carry types with them; in XML a
+    /// scalar is just its text.
     pub schema: Option<&'a Json>,
     /// For native calls and `<tool_call>`; the other dialects have no place for it.
     pub call_id: Option<&'a str>,
@@ -57,6 +59,8 @@ pub enum RenderError {
     IllegalRequestId(String),
     #[error("parameter '{0}' is nested too deeply")]
     TooDeep(String),
+    #[error("the value of parameter '{0}' would be read as another in this dialect")]
+    Ambiguous(String),
     #[error("retry is at most {MAX_RETRY}")]
     RetryTooHigh,
     #[error("this dialect has no {0}")]
@@ -85,7 +89,8 @@ impl<'a> Step<'a> {
     }
 
     fn schema_of(&self, parameter: &str) -> Option<&'a Json> {
-        self.schema?.get("properties")?.get(parameter)
+        let root = self.schema?;
+        Some(resolved(root.get("properties")?.get(parameter)?, root))
     }
 }
 
@@ -125,7 +130,7 @@ pub fn render_call(
     }
     Ok(match protocol {
         Protocol::Tam => RenderedCall::Text(tam::render(&steps, call.request_id)?),
-        Protocol::Action => RenderedCall::Text(xml::action(&steps)),
+        Protocol::Action => RenderedCall::Text(xml::action(&steps)?),
         Protocol::ToolCall => RenderedCall::Text(xml::tool_calls(&steps)?),
         Protocol::Native(provider) => RenderedCall::Native(native::message(&steps, provider)),
     })

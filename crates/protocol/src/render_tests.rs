@@ -173,6 +173,39 @@ fn action_writes_elements_for_what_the_schema_gives_a_type() {
 }
 
 #[test]
+fn xml_refuses_what_it_would_misstate() {
+    for (schema, value, clear) in [
+        (json!({"type": "string"}), json!("12"), true),
+        (json!({"type": ["string", "integer"]}), json!("a"), true),
+        (json!({"type": ["string", "integer"]}), json!("12"), false),
+        (json!({"type": ["string", "integer"]}), json!(12), false),
+        (json!({"type": ["integer", "null"]}), json!(null), true),
+        (json!({"type": ["string", "null"]}), json!(null), false),
+        (json!({"type": "array"}), json!([1]), true),
+        (json!({}), json!("a"), true),
+        (json!({}), json!(1), false),
+        (json!({}), json!([1]), false),
+        (json!({}), json!(["a"]), true),
+        (json!({"$ref": "#/$defs/n"}), json!(1), true),
+    ] {
+        let tool = ToolDefinition::new(
+            "T",
+            "",
+            json!({"properties": {"x": schema}, "$defs": {"n": {"type": "integer"}}}),
+        );
+        let arguments = json!({"x": value});
+        let mut call = Call::one(&tool.id, arguments.as_object().unwrap());
+        call.steps[0].schema = Some(&tool.parameters);
+        let rendered = render_call(&call, Protocol::Action, &Aliases::default());
+        assert_eq!(rendered.is_ok(), clear, "{value} for {schema}");
+        if !clear {
+            assert_eq!(rendered, Err(RenderError::Ambiguous("x".into())));
+        }
+        assert!(render_call(&call, Protocol::Tam, &Aliases::default()).is_ok());
+    }
+}
+
+#[test]
 fn tool_calls_are_one_element_each() {
     assert_eq!(
         text("a:b", json!({"p q": "x<y", "n": [1]}), Protocol::ToolCall),

@@ -5,13 +5,14 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::shape::{is_required, resolved};
+use super::shape::is_required;
 use super::words::Words;
 use crate::defuse::one_line;
 use crate::limits::{
     MAX_EXAMPLE_CHARS, MAX_EXAMPLES, MAX_PARAMETER_DESCRIPTION_CHARS, MAX_SAMPLED_VALUES,
 };
 use crate::observation::{Observation, ParameterProblem, render_observation};
+use crate::reference::resolved;
 use crate::{Aliases, Call, Protocol, Step, ToolDefinition, key, render_call};
 
 pub(super) struct Example {

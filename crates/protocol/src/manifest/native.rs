@@ -2,11 +2,12 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::shape::{kind_of, resolved};
+use super::shape::kind_of;
 use crate::defuse::capped;
 use crate::limits::{
     MAX_CLEANED_SCHEMA_DEPTH, MAX_CLEANED_SCHEMA_NODES, MAX_DESCRIPTION_CHARS, MAX_REFERENCE_HOPS,
 };
+use crate::reference::resolved;
 use crate::{Aliases, Provider, ToolDefinition};
 
 /// Always an array; empty without tools.

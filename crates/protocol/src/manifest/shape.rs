@@ -5,9 +5,7 @@ use serde_json::Value as Json;
 use super::words::Words;
 use crate::defuse::one_line;
 use crate::limits::{MAX_SHOWN_ENUM, MAX_SHOWN_VALUE_CHARS};
-
-/// Hops of `$ref` that are followed; a ring of them ends here.
-const MAX_HOPS: usize = 8;
+use crate::reference::resolved;
 
 pub(super) struct Shape<'s> {
     schema: &'s Json,
@@ -123,22 +121,6 @@ pub(super) fn is_required(schema: &Json, name: &str) -> bool {
         .get("required")
         .and_then(Json::as_array)
         .is_some_and(|required| required.iter().any(|entry| entry == name))
-}
-
-/// Follows `$ref` into the same document.
-pub(super) fn resolved<'s>(mut schema: &'s Json, root: &'s Json) -> &'s Json {
-    for _ in 0..MAX_HOPS {
-        let target = schema
-            .get("$ref")
-            .and_then(Json::as_str)
-            .and_then(|reference| reference.strip_prefix('#'))
-            .and_then(|pointer| root.pointer(pointer));
-        match target {
-            Some(target) => schema = target,
-            None => break,
-        }
-    }
-    schema
 }
 
 fn text_of<'s>(schema: &'s Json, field: &str) -> &'s str {

@@ -2,20 +2,23 @@
 //!
 //! XML text has no types. Strings, and whatever a schema gives a type to, are written as elements; a list or
 //! object that would lose something that way (numbers nobody declared, `null`, nothing at all, keys that are
-//! no XML names) is written as JSON text.
+//! no XML names) is written as JSON text. Where even that could be read as something else (`null` for a
+//! parameter that may also be a string), the call is refused.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
 use serde_json::Value as Json;
 
-use super::{Named, RenderError, is_one_clean_line, only_type, padded};
+use super::{
+    Named, NamedArgument, RenderError, is_one_clean_line, looks_like_json, only_type, padded,
+};
 use crate::alias::Rule;
 use crate::limits::{MAX_DEPTH, MAX_ELEMENTS};
 
 const INDENT: &str = "    ";
 
-pub(super) fn action(steps: &[Named<'_>]) -> String {
+pub(super) fn action(steps: &[Named<'_>]) -> Result<String, RenderError> {
     let mut out = String::from("<ACTION>\n");
     for step in steps {
         let tag = step.tool;
@@ -27,15 +30,16 @@ pub(super) fn action(steps: &[Named<'_>]) -> String {
         for argument in &step.arguments {
             let value = argument.value;
             let nested = value.is_array() || value.is_object();
-            match nested && reads_back(value, argument.schema) && fits(value) {
-                true => element(&mut out, argument.name, value, 2),
-                false => leaf(&mut out, argument.name, &as_text(value), 2),
+            if nested && reads_back(value, argument.schema) && fits(value) {
+                element(&mut out, argument.name, value, 2);
+            } else {
+                leaf(&mut out, argument.name, &unmistakable(argument)?, 2);
             }
         }
         let _ = writeln!(out, "{INDENT}</{tag}>");
     }
     out.push_str("</ACTION>");
-    out
+    Ok(out)
 }
 
 pub(super) fn tool_calls(steps: &[Named<'_>]) -> Result<String, RenderError> {
@@ -53,7 +57,7 @@ pub(super) fn tool_calls(steps: &[Named<'_>]) -> Result<String, RenderError> {
         }
         out.push_str(">\n");
         for argument in &step.arguments {
-            let text = as_text(argument.value);
+            let text = unmistakable(argument)?;
             let _ = writeln!(
                 out,
                 "<param name=\"{}\">{}</param>",
@@ -99,12 +103,46 @@ fn as_text(value: &Json) -> Cow<'_, str> {
     }
 }
 
+/// The value as text, if the schema leaves no doubt what the text stands for.
+fn unmistakable<'v>(argument: &NamedArgument<'v>) -> Result<Cow<'v, str>, RenderError> {
+    let clear = match (argument.value, argument.schema) {
+        (_, None) => true,
+        (Json::String(text), schema) => stays_string(text, schema),
+        (_, Some(schema)) => takes_no_string(schema),
+    };
+    match clear {
+        true => Ok(as_text(argument.value)),
+        false => Err(RenderError::Ambiguous(argument.name.to_owned())),
+    }
+}
+
+/// Text that looks like a number or a list may be taken for one where the schema allows several types.
+fn stays_string(text: &str, schema: Option<&Json>) -> bool {
+    let Some(schema) = schema else { return true };
+    match schema.get("type") {
+        Some(Json::String(kind)) => kind == "string",
+        Some(Json::Array(kinds)) => {
+            kinds.iter().any(|kind| kind == "string") && !looks_like_json(text)
+        }
+        _ => !looks_like_json(text),
+    }
+}
+
+/// Where no string is allowed, text is read as what is.
+fn takes_no_string(schema: &Json) -> bool {
+    match schema.get("type") {
+        Some(Json::String(kind)) => kind != "string",
+        Some(Json::Array(kinds)) => kinds.iter().all(|kind| kind != "string"),
+        _ => false,
+    }
+}
+
 /// Whether the value, written as elements, is read as the same value under this schema.
 fn reads_back(value: &Json, schema: Option<&Json>) -> bool {
     let kind = only_type(schema);
     match value {
         Json::Null => false,
-        Json::String(_) => matches!(kind, None | Some("string")),
+        Json::String(text) => stays_string(text, schema),
         Json::Bool(_) => kind == Some("boolean"),
         Json::Number(_) => matches!(kind, Some("number" | "integer")),
         Json::Array(items) => {
