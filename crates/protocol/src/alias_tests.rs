@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Map, json};
 
 use super::*;
+use crate::limits::MAX_ALIAS_BYTES;
 use crate::{Argument, Provider, Span, Value};
 
 const ALL: [Protocol; 6] = [
@@ -62,6 +63,12 @@ fn what_has_no_readable_form_gets_an_opaque_one() {
     }
     assert_eq!(aliases_of(&[&"x".repeat(65)], FUNCTION)[0].len(), 64);
     assert_eq!(aliases_of(&[&"x".repeat(64)], FUNCTION)[0], "x".repeat(64));
+    for protocol in [Protocol::Tam, Protocol::Action] {
+        let fits = "x".repeat(MAX_ALIAS_BYTES);
+        assert_eq!(aliases_of(&[&fits], protocol)[0], fits);
+        let alias = aliases_of(&[&format!("{fits}x")], protocol).remove(0);
+        assert!(alias.len() == MAX_ALIAS_BYTES && alias != fits, "{alias}");
+    }
 }
 
 #[test]

@@ -223,6 +223,63 @@ fn absurd_lengths_are_cut_and_counted() {
 }
 
 #[test]
+fn a_huge_example_is_not_shown() {
+    let mut tool = greet();
+    let long = json!({"player_id": "p".repeat(MAX_EXAMPLE_CHARS)});
+    tool.examples = vec![ToolExample {
+        situation: "Long.".into(),
+        arguments: long.as_object().unwrap().clone(),
+    }];
+    let manifest = render_manifest([&tool], Protocol::Tam, Locale::En);
+    assert!(!manifest.text().unwrap().contains("Long."));
+    assert!(manifest.examples()[0].contains("workflow:greet"));
+}
+
+#[test]
+fn gemini_schemas_are_bounded() {
+    let deepest = |schema: Json| {
+        let tool = ToolDefinition::new("T", "", json!({"properties": {"x": schema}}));
+        let manifest = render_manifest([&tool], Protocol::Native(Provider::Gemini), Locale::En);
+        manifest.declarations().unwrap().to_string()
+    };
+    let nested = |levels: usize| {
+        (0..levels).fold(
+            json!({"type": "integer"}),
+            |inner, _| json!({"type": "array", "items": inner}),
+        )
+    };
+    assert!(deepest(nested(MAX_CLEANED_SCHEMA_DEPTH - 1)).contains("integer"));
+    assert!(!deepest(nested(MAX_CLEANED_SCHEMA_DEPTH)).contains("integer"));
+
+    let wide: serde_json::Map<_, _> = (0..MAX_CLEANED_SCHEMA_NODES)
+        .map(|at| (format!("p{at}"), json!({"type": "integer"})))
+        .collect();
+    let text = deepest(json!({"type": "object", "properties": wide}));
+    assert_eq!(
+        text.matches("integer").count(),
+        MAX_CLEANED_SCHEMA_NODES - 3
+    );
+
+    let defs = |hops: usize| {
+        let mut defs = serde_json::Map::new();
+        for at in 0..hops {
+            let next = json!({"type": "array", "items": {"$ref": format!("#/$defs/d{}", at + 1)}});
+            defs.insert(format!("d{at}"), next);
+        }
+        defs.insert(format!("d{hops}"), json!({"type": "integer"}));
+        let tool = ToolDefinition::new(
+            "T",
+            "",
+            json!({"properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": defs}),
+        );
+        let manifest = render_manifest([&tool], Protocol::Native(Provider::Gemini), Locale::En);
+        manifest.declarations().unwrap().to_string()
+    };
+    assert!(defs(MAX_REFERENCE_HOPS - 1).contains("integer"));
+    assert!(!defs(MAX_REFERENCE_HOPS).contains("integer"));
+}
+
+#[test]
 fn a_schema_that_refers_to_itself_ends() {
     let tool = ToolDefinition::new(
         "T",

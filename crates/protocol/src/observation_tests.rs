@@ -1,7 +1,9 @@
 use serde_json::json;
 
 use super::*;
-use crate::limits::{MAX_MESSAGE_CHARS, MAX_OBSERVATION_CHARS, MAX_TOLD_PROBLEMS};
+use crate::limits::{
+    MAX_MESSAGE_CHARS, MAX_OBSERVATION_CHARS, MAX_REFERENCE_CHARS, MAX_TOLD_PROBLEMS,
+};
 use crate::{Protocol, Span};
 
 fn problem(message: &str) -> ParameterProblem {
@@ -197,6 +199,11 @@ fn huge_texts_are_cut_and_it_is_said() {
     assert!(render_observation(&spilled).ends_with(
         "Result: beginning\n[Result cut: 9 of 90000 characters shown. The whole is at results/1.txt.]"
     ));
+
+    let task_id = "t".repeat(MAX_REFERENCE_CHARS + 1);
+    let text = render_observation(&Observation::new("X", Outcome::AsyncStarted { task_id }));
+    let shown = "t".repeat(MAX_REFERENCE_CHARS - 1);
+    assert!(text.contains(&format!(" {shown}…. Its")), "{text}");
 
     let long = "m".repeat(MAX_MESSAGE_CHARS + 1);
     let text = render_observation(&Observation::error("X", ErrorCode::ToolTimeout, long));

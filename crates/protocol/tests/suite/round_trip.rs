@@ -95,6 +95,7 @@ fn value() -> impl Strategy<Value = Json> {
     let leaf = prop_oneof![
         6 => text().prop_map(Json::from),
         1 => any::<i64>().prop_map(Json::from),
+        1 => prop::num::f64::NORMAL.prop_map(Json::from),
         1 => any::<bool>().prop_map(Json::from),
         1 => Just(Json::Null),
     ];
