@@ -2,7 +2,7 @@
 //!
 //! - [`parse`] turns a model's text into a [`Reply`]: calls it can trust, and diagnostics for everything
 //!   it had to guess or refuse. It is total, linear and never drops anything without saying so.
-//! - `bind` fits a [`ToolCallRequest`] to a [`ToolDefinition`].
+//! - [`bind`] fits a [`ToolCallRequest`] to a [`ToolDefinition`].
 //! - `render_manifest` and `render_observation` are the way back: what the model reads.
 //!
 //! No IO, no async, no registry: those belong to the crates above.
@@ -10,6 +10,7 @@
 #![cfg_attr(not(test), deny(clippy::string_slice, clippy::indexing_slicing))]
 
 mod alias;
+mod bind;
 mod call;
 mod defuse;
 mod diagnostic;
@@ -27,6 +28,10 @@ mod span;
 mod tool;
 
 pub use alias::Aliases;
+pub use bind::{
+    BindError, BoundCall, DeclarationError, Problem, ProblemCode, UriArgument, bind, bind_value,
+    check_declaration,
+};
 pub use call::{
     Argument, Node, OnError, Protocol, Provider, Source, Text, ToolCallRequest, Tree, TypeHint,
     Value,

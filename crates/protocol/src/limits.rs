@@ -30,8 +30,6 @@ pub const MAX_ALIAS_BYTES: usize = 128;
 pub const MAX_MESSAGE_CHARS: usize = 4_000;
 /// Longest reference (path, URI, task id) in an observation, in characters.
 pub const MAX_REFERENCE_CHARS: usize = 1_000;
-/// Problems listed in one observation; the rest is counted.
-pub const MAX_TOLD_PROBLEMS: usize = 20;
 /// Tools and skills listed in one manifest; the rest is counted.
 pub const MAX_MANIFEST_TOOLS: usize = 1_000;
 /// Longest description of a tool in a manifest, in characters.
@@ -61,3 +59,18 @@ pub const MAX_REFERENCE_HOPS: usize = 6;
 /// Values made up for one example call; a schema that asks for more (or refers to itself) gets none. Also
 /// bounds the recursion.
 pub const MAX_SAMPLED_VALUES: usize = 60;
+/// Levels of a schema (and of the value it describes) that `bind` follows; deeper gives `too_complex`.
+pub const MAX_SCHEMA_DEPTH: usize = 128;
+/// Schemas that `$ref` and `allOf` may put together into one.
+pub const MAX_SCHEMA_PARTS: usize = 64;
+/// Work that `bind` spends on the values of one call, about one step per value and schema tried on it;
+/// more gives `too_complex`.
+pub const MAX_BIND_STEPS: usize = 200_000;
+/// Problems listed for one call; the rest is counted.
+pub const MAX_PROBLEMS: usize = 20;
+/// Names or values that one message lists.
+pub const MAX_LISTED_NAMES: usize = 8;
+/// Names that are looked through for a "did you mean".
+pub const MAX_SUGGESTION_CANDIDATES: usize = 256;
+/// Longest name for which a "did you mean" is sought, in characters.
+pub const MAX_SUGGESTION_CHARS: usize = 64;

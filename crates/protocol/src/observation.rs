@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::limits::MAX_ALIAS_BYTES;
-use crate::{Block, Code, Diagnostic, ErrorCode, Reply};
+use crate::{BindError, Block, Code, Diagnostic, ErrorCode, Problem, Reply};
 
 pub use wording::render_observation;
 
@@ -227,6 +227,30 @@ impl Observation {
             Outcome::Denied { .. } => Some(ErrorCode::ToolApprovalDenied),
             Outcome::Cancelled { .. } => Some(ErrorCode::ToolCancelled),
             Outcome::OutcomeUnknown { .. } => Some(ErrorCode::ToolOutcomeUnknown),
+        }
+    }
+}
+
+impl From<&BindError> for Observation {
+    fn from(error: &BindError) -> Self {
+        let problems = error.problems.iter().map(ParameterProblem::from).collect();
+        let mut observation = Self::invalid_arguments(error.tool.as_str(), problems);
+        if let Outcome::Error(failure) = &mut observation.outcome {
+            failure.omitted = error.omitted;
+        }
+        observation
+    }
+}
+
+impl From<&Problem> for ParameterProblem {
+    fn from(problem: &Problem) -> Self {
+        Self {
+            code: problem.code.as_str().to_owned(),
+            path: problem.path.clone(),
+            expected: Some(problem.expected.clone()),
+            received: Some(problem.received.clone()),
+            suggestion: problem.suggestion.clone(),
+            message: problem.message.clone(),
         }
     }
 }

@@ -1,9 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::limits::{
-    MAX_MESSAGE_CHARS, MAX_OBSERVATION_CHARS, MAX_REFERENCE_CHARS, MAX_TOLD_PROBLEMS,
-};
+use crate::limits::{MAX_MESSAGE_CHARS, MAX_OBSERVATION_CHARS, MAX_PROBLEMS, MAX_REFERENCE_CHARS};
 use crate::{Protocol, Span};
 
 fn problem(message: &str) -> ParameterProblem {
@@ -209,7 +207,7 @@ fn huge_texts_are_cut_and_it_is_said() {
     let text = render_observation(&Observation::error("X", ErrorCode::ToolTimeout, long));
     assert!(text.ends_with("m…") && text.chars().count() < MAX_MESSAGE_CHARS + 100);
 
-    let many = vec![problem("p"); MAX_TOLD_PROBLEMS + 2];
+    let many = vec![problem("p"); MAX_PROBLEMS + 2];
     let text = render_observation(&Observation::invalid_arguments("X", many));
     assert!(text.ends_with("p; and 2 more"), "{text}");
     let mut few = Observation::invalid_arguments("X", vec![problem("p")]);
@@ -259,4 +257,28 @@ fn what_was_not_understood_is_told() {
     let mut reply = Reply::text("x");
     reply.blocks.push(block);
     assert_eq!(Observation::of_reply(&reply), told);
+}
+
+#[test]
+fn what_does_not_fit_a_tool_is_told_in_full() {
+    let tool = crate::ToolDefinition::new(
+        "GetPlayerInfo",
+        "",
+        json!({"type": "object", "required": ["player_id"], "properties": {"player_id": {"type": "string"}}}),
+    );
+    let reply = crate::parse(
+        "<ACTION><GetPlayerInfo><playerId>p</playerId><player_id>p</player_id></GetPlayerInfo></ACTION>",
+    );
+    let call = reply.calls().next().unwrap();
+    let error = crate::bind(call, &tool).unwrap_err();
+    let observation = Observation::from(&error);
+    assert_eq!(
+        render_observation(&observation),
+        format!("Observation: Error - {error}")
+    );
+    let Outcome::Error(failure) = &observation.outcome else {
+        panic!("{observation:?}")
+    };
+    assert_eq!(failure.problems[0].code, "unknown_parameter");
+    assert_eq!(failure.omitted, 0);
 }

@@ -7,9 +7,7 @@ use serde_json::Value as Json;
 use super::{Failure, Observation, Outcome, Spilled, quoted};
 use crate::ErrorCode;
 use crate::defuse::{capped, defuse, one_line};
-use crate::limits::{
-    MAX_MESSAGE_CHARS, MAX_OBSERVATION_CHARS, MAX_REFERENCE_CHARS, MAX_TOLD_PROBLEMS,
-};
+use crate::limits::{MAX_MESSAGE_CHARS, MAX_OBSERVATION_CHARS, MAX_PROBLEMS, MAX_REFERENCE_CHARS};
 
 /// The observation as the model reads it. Never longer than the limits allow, and never more than one
 /// observation, whatever the result or the message says.
@@ -74,7 +72,7 @@ fn problems(failure: &Failure) -> String {
     let mut parts: Vec<_> = failure
         .problems
         .iter()
-        .take(MAX_TOLD_PROBLEMS)
+        .take(MAX_PROBLEMS)
         .map(|problem| problem.message.clone())
         .collect();
     let more = failure.problems.len() - parts.len() + failure.omitted;

@@ -1,0 +1,136 @@
+//! What can be typed: commands, options and their help texts. Decides nothing.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use innkeeper_protocol::Dialect;
+
+use crate::lang::Lang;
+
+const EXAMPLES: &str = "\
+Examples:
+  innkeeper parse reply.txt           Show the tool calls in a model's reply
+  innkeeper parse --help              All about reading replies
+  innkeeper --lang zh parse reply.txt Give messages in Chinese
+
+Exit codes: 0 done, 1 failed, 2 wrong usage or unreadable input.";
+
+const PARSE_EXAMPLES: &str = "\
+Examples:
+  innkeeper parse reply.txt                 Read a file
+  my-model | innkeeper parse                Read standard input
+  innkeeper parse --protocol tam reply.txt  Look for TAM calls only
+  innkeeper parse --jsonl replies.jsonl     One JSON string per line in, one result per line out
+  innkeeper parse reply.txt | jq '.blocks[].commands[].toolId'
+
+The result has responseText (what stands before the first call), outsideText, trailingText, blocks \
+(the calls), and warnings, errors and diagnostics with byte positions. A text that holds no call is a \
+result too: its blocks are empty. So is a text with mistakes in it: the exit code is 0, the errors are \
+in the result, and a block with errors is never run.
+
+Exit codes: 0 the text was read, 1 the result could not be written, 2 wrong usage or unreadable input.";
+
+/// An agent platform in one binary.
+///
+/// Today it reads what a language model wrote and shows the tool calls in it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "innkeeper",
+    version,
+    after_help = EXAMPLES,
+    disable_help_subcommand = true,
+    max_term_width = 100,
+    args_override_self = true
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options that may stand before or after the command.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Everywhere")]
+pub(crate) struct Global {
+    /// Folder for settings and data; `parse` needs none [default: the platform's data folder]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) home: Option<PathBuf>,
+    /// Print results as compact JSON even on a terminal
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Print results and errors only, no progress
+    #[arg(long, global = true)]
+    pub(crate) quiet: bool,
+    /// Language of messages [default: by LC_ALL, LC_MESSAGES or LANG]
+    #[arg(long, global = true, value_enum, value_name = "LANG")]
+    pub(crate) lang: Option<Lang>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Read a model's reply and print the tool calls in it as JSON
+    #[command(after_help = PARSE_EXAMPLES, args_override_self = true, max_term_width = 100)]
+    Parse(ParseArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ParseArgs {
+    /// File with the reply; `-` or nothing reads standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Way of calling to look for
+    #[arg(long, value_enum, default_value = "auto", value_name = "PROTOCOL")]
+    pub(crate) protocol: ProtocolChoice,
+    /// Read one JSON string per line, print one result per line
+    #[arg(long)]
+    pub(crate) jsonl: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProtocolChoice {
+    /// Whatever the reply holds, native responses of providers included
+    Auto,
+    /// `<|[REQUEST_TOOL]|>` blocks
+    Tam,
+    /// `<ACTION>` blocks
+    Action,
+    /// `<tool_call>` elements
+    #[value(alias = "tool_call")]
+    ToolCall,
+}
+
+impl From<ProtocolChoice> for Dialect {
+    fn from(choice: ProtocolChoice) -> Self {
+        match choice {
+            ProtocolChoice::Auto => Self::Auto,
+            ProtocolChoice::Tam => Self::Tam,
+            ProtocolChoice::Action => Self::Action,
+            ProtocolChoice::ToolCall => Self::ToolCall,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_option_and_command_has_a_help_text() {
+        fn check(command: &clap::Command) {
+            assert!(command.get_about().is_some(), "{}", command.get_name());
+            for argument in command.get_arguments() {
+                assert!(argument.get_help().is_some(), "{}", argument.get_id());
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&Cli::command());
+    }
+}

@@ -1,0 +1,158 @@
+//! The help texts of `cli` in Chinese. A test fails when a command or an option has none.
+
+use clap::{Arg, ArgAction, Command, CommandFactory};
+
+use crate::cli::Cli;
+
+/// Everything that has a help text: the command it belongs to (empty for all), its id, the text.
+const ARGUMENTS: &[(&str, &str, &str)] = &[
+    (
+        "",
+        "home",
+        "存放设置和数据的文件夹；parse 用不到 [默认：系统的数据文件夹]",
+    ),
+    ("", "json", "即使在终端里也输出紧凑的 JSON"),
+    ("", "quiet", "只输出结果和错误，不显示进度"),
+    (
+        "",
+        "lang",
+        "提示信息的语言：en 或 zh [默认：由 LC_ALL、LC_MESSAGES 或 LANG 决定]",
+    ),
+    ("parse", "file", "存有回复的文件；- 或不写则读取标准输入"),
+    (
+        "parse",
+        "protocol",
+        "要寻找的调用写法：auto（全部，含各家原生响应）、tam、action、tool-call [默认：auto]",
+    ),
+    (
+        "parse",
+        "jsonl",
+        "每行读取一个 JSON 字符串，每行输出一个结果",
+    ),
+];
+
+const ABOUT: &str =
+    "一个可执行文件就是整个智能体平台。\n\n目前它能读懂语言模型写下的文字，找出其中的工具调用。";
+const PARSE_ABOUT: &str = "读取模型的回复，以 JSON 输出其中的工具调用";
+
+const EXAMPLES: &str = "\
+示例：
+  innkeeper parse reply.txt    显示一段模型回复中的工具调用
+  innkeeper parse --help       关于读取回复的全部说明
+
+退出码：0 完成，1 失败，2 用法有误或输入无法读取。";
+
+const PARSE_EXAMPLES: &str = "\
+示例：
+  innkeeper parse reply.txt                 读取文件
+  my-model | innkeeper parse                读取标准输入
+  innkeeper parse --protocol tam reply.txt  只找 TAM 调用
+  innkeeper parse --jsonl replies.jsonl     每行一个 JSON 字符串，每行一个结果
+  innkeeper parse reply.txt | jq '.blocks[].commands[].toolId'
+
+结果包含 responseText（第一个调用之前的文字）、outsideText、trailingText、blocks（调用），
+以及 warnings、errors 和带字节位置的 diagnostics。没有调用的文字也有结果，blocks 为空；
+写错的文字同样有结果：退出码为 0，错误写在结果里，出错的块绝不会被执行。
+
+退出码：0 已读取，1 结果无法写出，2 用法有误或输入无法读取。";
+
+const TEMPLATE: &str = "{about-with-newline}\n用法：{usage}\n\n{all-args}{after-help}";
+
+/// The same command line as `cli`, explained in Chinese.
+pub(crate) fn command() -> Command {
+    in_chinese(Cli::command(), "")
+        .about(ABOUT)
+        .after_help(EXAMPLES)
+        .subcommand_help_heading("命令")
+        .disable_version_flag(true)
+        .arg(
+            Arg::new("version")
+                .short('V')
+                .long("version")
+                .action(ArgAction::Version)
+                .help_heading("选项")
+                .help("显示版本"),
+        )
+        .mut_subcommands(|command| {
+            let name = command.get_name().to_owned();
+            let (about, examples) = match name.as_str() {
+                "parse" => (PARSE_ABOUT, PARSE_EXAMPLES),
+                _ => ("", ""),
+            };
+            in_chinese(command, &name).about(about).after_help(examples)
+        })
+}
+
+fn in_chinese(command: Command, name: &str) -> Command {
+    command
+        .long_about(None)
+        .help_template(TEMPLATE)
+        .mut_args(|argument| {
+            let id = argument.get_id().as_str();
+            let text = ARGUMENTS
+                .iter()
+                .find(|(owner, known, _)| *owner == name && *known == id)
+                .map_or("", |(_, _, text)| *text);
+            let heading = match (name, argument.is_positional()) {
+                ("", _) => "通用选项",
+                (_, true) => "参数",
+                (_, false) => "选项",
+            };
+            let argument = argument.help(text).help_heading(heading);
+            // clap would list these in English; the texts above name them.
+            if argument.get_action().takes_values() {
+                argument.hide_possible_values(true).hide_default_value(true)
+            } else {
+                argument
+            }
+        })
+        .disable_help_flag(true)
+        .arg(
+            Arg::new("help")
+                .short('h')
+                .long("help")
+                .action(ArgAction::Help)
+                .help_heading("选项")
+                .help("显示本说明"),
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(command: &Command) {
+        let about = command.get_about().map(ToString::to_string);
+        assert!(is_chinese(about), "{}", command.get_name());
+        let after = command.get_after_help().map(ToString::to_string);
+        assert!(is_chinese(after), "{}", command.get_name());
+        for argument in command.get_arguments() {
+            let help = argument.get_help().map(ToString::to_string);
+            assert!(is_chinese(help), "{}", argument.get_id());
+        }
+        command.get_subcommands().for_each(check);
+    }
+
+    fn is_chinese(text: Option<String>) -> bool {
+        text.is_some_and(|text| text.contains(|c| matches!(c, '\u{4e00}'..='\u{9fff}')))
+    }
+
+    #[test]
+    fn everything_is_explained_in_chinese() {
+        check(&command());
+        command().debug_assert();
+    }
+
+    #[test]
+    fn no_text_is_left_over() {
+        let command = command();
+        for (owner, id, _) in ARGUMENTS {
+            let of = match *owner {
+                "" => Some(&command),
+                name => command.find_subcommand(name),
+            };
+            let found = of.is_some_and(|of| of.get_arguments().any(|known| known.get_id() == id));
+            assert!(found, "{owner} {id}");
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! Everything that can end a command early: its stable code, its exit code, and one line for the person.
+//!
+//! A line names the place, the cause and what to do. It is always exactly one line, whatever bytes a file
+//! name or an argument holds.
+
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::lang::Lang;
+use crate::limits::{MAX_SHOWN_CHARS, MIB};
+
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The command line itself; the sentence is made in `usage`.
+    Usage(String),
+    /// No file was named and nobody pipes anything in.
+    NoInput,
+    NotFound(Place),
+    IsDirectory(Place),
+    Unreadable(Place, io::Error),
+    TooLarge(Place, u64),
+    /// Not UTF-8 from this byte on.
+    NotText(Place, u64),
+    Line(Place, u64, LineProblem),
+    Unwritable(io::Error),
+    /// Whoever read our output has gone away: nobody is left to be told.
+    ReaderGone,
+}
+
+/// What is wrong with one line of `--jsonl` input.
+#[derive(Debug)]
+pub(crate) enum LineProblem {
+    Blank,
+    TooLong(u64),
+    NotUtf8(usize),
+    NotAString(JsonKind),
+    NotJson(serde_json::Error),
+}
+
+/// What stands on a line where a string should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum JsonKind {
+    Object,
+    Array,
+    Number,
+    Literal,
+    BareText,
+}
+
+impl JsonKind {
+    fn name(self, lang: Lang) -> &'static str {
+        match (self, lang) {
+            (Self::Object, Lang::En) => "an object",
+            (Self::Object, Lang::Zh) => "对象",
+            (Self::Array, Lang::En) => "an array",
+            (Self::Array, Lang::Zh) => "数组",
+            (Self::Number, Lang::En) => "a number",
+            (Self::Number, Lang::Zh) => "数字",
+            (Self::Literal, Lang::En) => "true, false or null",
+            (Self::Literal, Lang::Zh) => "true、false 或 null",
+            (Self::BareText, Lang::En) => "text without quotes",
+            (Self::BareText, Lang::Zh) => "没有引号的文本",
+        }
+    }
+}
+
+/// Where input came from, as the person knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    File(String),
+    Stdin,
+}
+
+impl Place {
+    pub(crate) fn file(path: &Path) -> Self {
+        Self::File(shown(&path.to_string_lossy()))
+    }
+
+    fn name(&self, lang: Lang) -> &str {
+        match (self, lang) {
+            (Self::File(name), _) => name,
+            (Self::Stdin, Lang::En) => "standard input",
+            (Self::Stdin, Lang::Zh) => "标准输入",
+        }
+    }
+}
+
+impl Failure {
+    /// What opening or reading `place` failed with.
+    pub(crate) fn reading(place: Place, error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound => Self::NotFound(place),
+            io::ErrorKind::IsADirectory => Self::IsDirectory(place),
+            _ => Self::Unreadable(place, error),
+        }
+    }
+
+    pub(crate) fn writing(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::ReaderGone,
+            _ => Self::Unwritable(error),
+        }
+    }
+
+    /// Stable: scripts and documentation refer to it.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::Usage(_) => "cli.usage",
+            Self::NoInput => "cli.no_input",
+            Self::NotFound(_) => "input.not_found",
+            Self::IsDirectory(_) => "input.is_directory",
+            Self::Unreadable(..) => "input.unreadable",
+            Self::TooLarge(..) => "input.too_large",
+            Self::NotText(..) => "input.not_text",
+            Self::Line(..) => "input.bad_line",
+            Self::Unwritable(_) | Self::ReaderGone => "output.unwritable",
+        }
+    }
+
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::ReaderGone => ExitCode::SUCCESS,
+            Self::Unwritable(_) => ExitCode::from(1),
+            _ => ExitCode::from(2),
+        }
+    }
+
+    pub(crate) fn line(&self, lang: Lang) -> String {
+        format!("innkeeper: {} [{}]", self.sentence(lang), self.code())
+    }
+
+    fn sentence(&self, lang: Lang) -> String {
+        match lang {
+            Lang::En => self.english(),
+            Lang::Zh => self.chinese(),
+        }
+    }
+
+    fn english(&self) -> String {
+        let name = |place: &Place| place.name(Lang::En).to_owned();
+        match self {
+            Self::Usage(sentence) => sentence.clone(),
+            Self::NoInput => "no input: name a file (innkeeper parse reply.txt), pipe text in \
+                              (my-model | innkeeper parse), or give - to type it here"
+                .into(),
+            Self::NotFound(place) => format!(
+                "{}: there is no such file; check the path, or give - to read standard input",
+                name(place)
+            ),
+            Self::IsDirectory(place) => {
+                format!("{}: this is a folder; name a file in it", name(place))
+            }
+            Self::Unreadable(place, error) => format!(
+                "{}: cannot be read ({}); check the path and its permissions",
+                name(place),
+                cause(error)
+            ),
+            Self::TooLarge(place, limit) => format!(
+                "{}: larger than {} MiB; cut it into single replies and use --jsonl",
+                name(place),
+                limit / MIB
+            ),
+            Self::NotText(place, offset) => format!(
+                "{}: not text: byte {offset} is not valid UTF-8; give a text file saved as UTF-8",
+                name(place)
+            ),
+            Self::Line(place, number, problem) => {
+                format!("{}: line {number}: {}", name(place), problem.english())
+            }
+            Self::Unwritable(error) => format!(
+                "standard output: cannot be written ({}); check the disk the output goes to",
+                cause(error)
+            ),
+            Self::ReaderGone => "standard output was closed".into(),
+        }
+    }
+
+    fn chinese(&self) -> String {
+        let name = |place: &Place| place.name(Lang::Zh).to_owned();
+        match self {
+            Self::Usage(sentence) => sentence.clone(),
+            Self::NoInput => "没有输入：请指定文件（innkeeper parse reply.txt）、用管道传入文本\
+                              （my-model | innkeeper parse），或用 - 在此直接输入"
+                .into(),
+            Self::NotFound(place) => format!(
+                "{}：文件不存在；请检查路径，或用 - 从标准输入读取",
+                name(place)
+            ),
+            Self::IsDirectory(place) => {
+                format!("{}：这是一个文件夹；请指定其中的文件", name(place))
+            }
+            Self::Unreadable(place, error) => format!(
+                "{}：无法读取（{}）；请检查路径和权限",
+                name(place),
+                cause(error)
+            ),
+            Self::TooLarge(place, limit) => format!(
+                "{}：超过 {} MiB；请拆成单条回复，并使用 --jsonl",
+                name(place),
+                limit / MIB
+            ),
+            Self::NotText(place, offset) => format!(
+                "{}：不是文本：第 {offset} 字节不是有效的 UTF-8；请提供以 UTF-8 保存的文本文件",
+                name(place)
+            ),
+            Self::Line(place, number, problem) => {
+                format!("{}：第 {number} 行：{}", name(place), problem.chinese())
+            }
+            Self::Unwritable(error) => format!(
+                "标准输出：无法写入（{}）；请检查输出所在的磁盘",
+                cause(error)
+            ),
+            Self::ReaderGone => "标准输出已关闭".into(),
+        }
+    }
+}
+
+impl LineProblem {
+    fn english(&self) -> String {
+        match self {
+            Self::Blank => "is blank; put one JSON string on every line".into(),
+            Self::TooLong(limit) => format!(
+                "is longer than {} MiB; parse such a reply from a file of its own, without --jsonl",
+                limit / MIB
+            ),
+            Self::NotUtf8(offset) => {
+                format!("byte {offset} of the line is not valid UTF-8; save the input as UTF-8")
+            }
+            Self::NotAString(found) => format!(
+                "expected a JSON string, found {}; quote the reply, as jq -c '.text' does",
+                found.name(Lang::En)
+            ),
+            Self::NotJson(error) => format!(
+                "not a JSON string (column {}: {}); quote and escape the reply, as jq -c '.text' does",
+                error.column(),
+                json_cause(error)
+            ),
+        }
+    }
+
+    fn chinese(&self) -> String {
+        match self {
+            Self::Blank => "空行；每行应有一个 JSON 字符串".into(),
+            Self::TooLong(limit) => format!(
+                "超过 {} MiB；请把这条回复单独存成文件，不加 --jsonl 解析",
+                limit / MIB
+            ),
+            Self::NotUtf8(offset) => {
+                format!("行内第 {offset} 字节不是有效的 UTF-8；请以 UTF-8 保存输入")
+            }
+            Self::NotAString(found) => format!(
+                "应为 JSON 字符串，实际是{}；请给回复加上引号，例如用 jq -c '.text' 生成",
+                found.name(Lang::Zh)
+            ),
+            Self::NotJson(error) => format!(
+                "不是 JSON 字符串（第 {} 列：{}）；请给回复加引号并转义，例如用 jq -c '.text' 生成",
+                error.column(),
+                json_cause(error)
+            ),
+        }
+    }
+}
+
+/// The words of the system without its number.
+fn cause(error: &io::Error) -> String {
+    let words = error.to_string();
+    let words = words.split(" (os error").next().unwrap_or_default();
+    shown(words)
+}
+
+/// The words of the JSON reader without its own position, which counts from the line we gave it.
+fn json_cause(error: &serde_json::Error) -> String {
+    let words = error.to_string();
+    let words = words.split(" at line ").next().unwrap_or_default();
+    shown(words)
+}
+
+/// Something the user gave, fit for one line of a terminal: no line breaks, no control characters (which
+/// could rewrite the screen), not too long.
+pub(crate) fn shown(text: &str) -> String {
+    let mut out = String::new();
+    for (count, character) in text.chars().enumerate() {
+        if count == MAX_SHOWN_CHARS {
+            out.push('…');
+            break;
+        }
+        if character.is_control() || is_line_or_direction_mark(character) {
+            out.extend(character.escape_unicode());
+        } else {
+            out.push(character);
+        }
+    }
+    out
+}
+
+/// Line separators, and marks that turn the direction of the text around them.
+fn is_line_or_direction_mark(character: char) -> bool {
+    matches!(character, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one_of_each() -> Vec<Failure> {
+        let nasty = || Place::file(Path::new("a\nb\r\u{1b}[2J\u{2028}\u{202e}c"));
+        let io = || io::Error::other("broken\ncable");
+        let json = serde_json::from_str::<String>("\"a").unwrap_err();
+        vec![
+            Failure::Usage("usage".into()),
+            Failure::NoInput,
+            Failure::NotFound(nasty()),
+            Failure::IsDirectory(nasty()),
+            Failure::Unreadable(nasty(), io()),
+            Failure::TooLarge(nasty(), MIB),
+            Failure::NotText(Place::Stdin, 7),
+            Failure::Line(nasty(), 3, LineProblem::Blank),
+            Failure::Line(nasty(), 3, LineProblem::TooLong(MIB)),
+            Failure::Line(nasty(), 3, LineProblem::NotUtf8(4)),
+            Failure::Line(nasty(), 3, LineProblem::NotAString(JsonKind::Number)),
+            Failure::Line(nasty(), 3, LineProblem::NotJson(json)),
+            Failure::Unwritable(io()),
+            Failure::ReaderGone,
+        ]
+    }
+
+    #[test]
+    fn every_failure_is_one_printable_line_in_both_languages() {
+        for failure in one_of_each() {
+            for lang in [Lang::En, Lang::Zh] {
+                let line = failure.line(lang);
+                assert!(!line.contains(char::is_control), "{line:?}");
+                assert!(!line.contains(is_line_or_direction_mark), "{line:?}");
+                assert!(line.ends_with(&format!("[{}]", failure.code())), "{line:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_code_is_documented() {
+        let page = include_str!("../../../docs/command-line.md");
+        for failure in one_of_each() {
+            let row = format!("\n| `{}` |", failure.code());
+            assert!(page.contains(&row), "{} is missing", failure.code());
+        }
+    }
+
+    #[test]
+    fn long_names_are_cut() {
+        let name = "é".repeat(MAX_SHOWN_CHARS);
+        assert_eq!(shown(&name), name);
+        assert_eq!(shown(&format!("{name}x")), format!("{name}…"));
+    }
+
+    #[test]
+    fn system_causes_lose_their_numbers() {
+        let error = io::Error::from_raw_os_error(13);
+        assert!(!cause(&error).contains("os error"), "{}", cause(&error));
+    }
+}

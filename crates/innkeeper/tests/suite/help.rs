@@ -1,0 +1,65 @@
+//! Help and version: on stdout, exit code 0, complete.
+
+use super::process::run;
+
+#[test]
+fn help_names_everything_and_shows_examples() {
+    for (line, fragments) in [
+        (
+            "--help",
+            &[
+                "parse",
+                "--home <DIR>",
+                "--json",
+                "--quiet",
+                "--lang",
+                "Examples:",
+            ][..],
+        ),
+        ("-h", &["parse", "Examples:"][..]),
+        (
+            "parse --help",
+            &[
+                "[FILE]",
+                "--protocol",
+                "auto",
+                "tam",
+                "action",
+                "tool-call",
+                "--jsonl",
+                "--lang",
+                "Examples:",
+                "Exit codes:",
+            ][..],
+        ),
+        (
+            "--lang zh --help",
+            &["命令:", "parse", "--lang <LANG>", "用法：", "示例："][..],
+        ),
+        (
+            "parse --lang zh --help",
+            &[
+                "参数:",
+                "[FILE]",
+                "--protocol",
+                "--json",
+                "示例：",
+                "退出码：",
+            ][..],
+        ),
+        ("--lang zh --version", &["innkeeper "][..]),
+        ("--version", &["innkeeper ", env!("CARGO_PKG_VERSION")][..]),
+        ("-V", &["innkeeper "][..]),
+    ] {
+        let run = run(line, b"");
+        assert_eq!(run.code, Some(0), "{line}: {}", run.stderr);
+        assert_eq!(run.stderr, "", "{line}");
+        for fragment in fragments {
+            assert!(
+                run.stdout.contains(fragment),
+                "{line}: no {fragment:?} in {}",
+                run.stdout
+            );
+        }
+    }
+}

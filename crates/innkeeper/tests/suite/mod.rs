@@ -1,0 +1,7 @@
+mod architecture;
+mod bad_usage;
+mod calls;
+mod graph;
+mod help;
+mod parse;
+mod process;

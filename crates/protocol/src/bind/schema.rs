@@ -1,0 +1,301 @@
+//! A JSON Schema as far as binding needs it: which types, which names, which members.
+//!
+//! Owns `$ref`, `allOf` and the question whether an object takes a name. Ranges, patterns and the rest of
+//! JSON Schema are left to the validator.
+
+use serde_json::{Map, Value as Json};
+
+use crate::limits::MAX_SCHEMA_PARTS;
+
+/// A set of JSON types.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Types(u8);
+
+impl Types {
+    pub(super) const NULL: Self = Self(1);
+    pub(super) const BOOLEAN: Self = Self(2);
+    pub(super) const INTEGER: Self = Self(4);
+    /// Numbers that are no integers; `"type": "number"` is this and [`Self::INTEGER`].
+    pub(super) const FRACTION: Self = Self(8);
+    pub(super) const STRING: Self = Self(16);
+    pub(super) const ARRAY: Self = Self(32);
+    pub(super) const OBJECT: Self = Self(64);
+    pub(super) const NONE: Self = Self(0);
+    pub(super) const ANY: Self = Self(127);
+
+    /// The single types, in the order in which equally good readings are preferred.
+    const EACH: [Self; 7] = [
+        Self::NULL,
+        Self::BOOLEAN,
+        Self::INTEGER,
+        Self::FRACTION,
+        Self::OBJECT,
+        Self::ARRAY,
+        Self::STRING,
+    ];
+
+    pub(super) const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(super) const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    pub(super) const fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub(super) fn each(self) -> impl Iterator<Item = Self> {
+        Self::EACH.into_iter().filter(move |one| self.has(*one))
+    }
+
+    pub(super) fn of(value: &Json) -> Self {
+        match value {
+            Json::Null => Self::NULL,
+            Json::Bool(_) => Self::BOOLEAN,
+            Json::Number(number) if number.is_f64() => Self::FRACTION,
+            Json::Number(_) => Self::INTEGER,
+            Json::String(_) => Self::STRING,
+            Json::Array(_) => Self::ARRAY,
+            Json::Object(_) => Self::OBJECT,
+        }
+    }
+
+    /// Reads the keyword `type`. An unknown name allows nothing more, a malformed one forbids nothing.
+    fn read(keyword: &Json) -> Self {
+        let named = |name: &Json| match name.as_str() {
+            Some("null") => Self::NULL,
+            Some("boolean") => Self::BOOLEAN,
+            Some("integer") => Self::INTEGER,
+            Some("number") => Self::INTEGER.or(Self::FRACTION),
+            Some("string") => Self::STRING,
+            Some("array") => Self::ARRAY,
+            Some("object") => Self::OBJECT,
+            _ => Self::NONE,
+        };
+        let types = match keyword {
+            Json::Array(names) => names.iter().map(named).fold(Self::NONE, Self::or),
+            name => named(name),
+        };
+        if types == Self::NONE {
+            Self::ANY
+        } else {
+            types
+        }
+    }
+}
+
+/// One schema with everything that `$ref` and `allOf` add to it.
+#[derive(Debug, Clone)]
+pub(super) struct View<'s> {
+    /// Where references point into.
+    pub(super) root: &'s Json,
+    declared: Types,
+    parts: Vec<&'s Map<String, Json>>,
+    /// Members of `enum`, or the one `const`.
+    pub(super) choices: Option<&'s [Json]>,
+    /// Branches of `anyOf` or `oneOf`.
+    pub(super) union: Option<&'s [Json]>,
+    pub(super) nullable: bool,
+}
+
+/// What an object schema says about a name.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Lookup<'s> {
+    Declared(&'s Json),
+    /// Not declared but welcome, perhaps with a schema.
+    Open(Option<&'s Json>),
+    Unknown,
+}
+
+impl<'s> View<'s> {
+    pub(super) fn read(root: &'s Json, schema: &'s Json) -> Self {
+        let mut view = Self {
+            root,
+            declared: Types::ANY,
+            parts: Vec::new(),
+            choices: None,
+            union: None,
+            nullable: false,
+        };
+        view.add(schema);
+        view
+    }
+
+    /// This schema and one branch of its union.
+    pub(super) fn branch(&self, branch: &'s Json) -> Self {
+        let mut view = self.clone();
+        view.union = None;
+        view.add(branch);
+        view
+    }
+
+    /// The number of parts bounds the walk, so a `$ref` that leads back to itself ends too.
+    fn add(&mut self, schema: &'s Json) {
+        let part = match schema {
+            Json::Bool(false) => {
+                self.declared = Types::NONE;
+                return;
+            }
+            Json::Object(part) if self.parts.len() < MAX_SCHEMA_PARTS => part,
+            _ => return,
+        };
+        self.parts.push(part);
+        if let Some(keyword) = part.get("type") {
+            self.declared = self.declared.and(Types::read(keyword));
+        }
+        self.nullable |= part.get("nullable") == Some(&Json::Bool(true));
+        let list = |name: &str| part.get(name).and_then(Json::as_array).map(Vec::as_slice);
+        self.choices = self
+            .choices
+            .or_else(|| part.get("const").map(std::slice::from_ref))
+            .or_else(|| list("enum"));
+        self.union = self
+            .union
+            .or_else(|| list("anyOf"))
+            .or_else(|| list("oneOf"))
+            .filter(|branches| !branches.is_empty());
+        if let Some(target) = part
+            .get("$ref")
+            .and_then(|target| resolve(self.root, target))
+        {
+            self.add(target);
+        }
+        for part in list("allOf").into_iter().flatten() {
+            self.add(part);
+        }
+    }
+
+    pub(super) fn size(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// The types a value may have. Without `type`, what the other keywords speak about.
+    pub(super) fn types(&self) -> Types {
+        let types = if self.declared != Types::ANY {
+            self.declared
+        } else if let Some(choices) = self.choices {
+            choices.iter().map(Types::of).fold(Types::NONE, Types::or)
+        } else if self.has_any(&["properties", "additionalProperties", "patternProperties"]) {
+            Types::OBJECT
+        } else if self.has_any(&["items", "prefixItems"]) {
+            Types::ARRAY
+        } else {
+            return Types::ANY;
+        };
+        if self.nullable {
+            types.or(Types::NULL)
+        } else {
+            types
+        }
+    }
+
+    fn has_any(&self, keywords: &[&str]) -> bool {
+        self.parts
+            .iter()
+            .any(|part| keywords.iter().any(|keyword| part.contains_key(*keyword)))
+    }
+
+    /// The first value that any part gives for a keyword.
+    pub(super) fn keyword(&self, name: &str) -> Option<&'s Json> {
+        self.parts.iter().find_map(|part| part.get(name))
+    }
+
+    pub(super) fn is_verbatim(&self) -> bool {
+        self.keyword("x-verbatim") == Some(&Json::Bool(true))
+    }
+
+    /// The schema of the item at a place.
+    pub(super) fn item(&self, at: usize) -> Option<&'s Json> {
+        let items = self.keyword("items");
+        let tuple = self
+            .keyword("prefixItems")
+            .or(items.filter(|items| items.is_array()))
+            .and_then(Json::as_array);
+        tuple
+            .and_then(|tuple| tuple.get(at))
+            .or_else(|| items.filter(|items| !items.is_array()))
+    }
+
+    pub(super) fn properties(&self) -> impl Iterator<Item = (&'s str, &'s Json)> + use<'s, '_> {
+        self.parts
+            .iter()
+            .filter_map(|part| part.get("properties").and_then(Json::as_object))
+            .flatten()
+            .map(|(name, schema)| (name.as_str(), schema))
+    }
+
+    pub(super) fn required(&self) -> impl Iterator<Item = &'s str> + use<'s, '_> {
+        self.parts
+            .iter()
+            .filter_map(|part| part.get("required").and_then(Json::as_array))
+            .flatten()
+            .filter_map(Json::as_str)
+    }
+
+    /// An object that lists its properties and says nothing of others takes no others: a misspelt name
+    /// must not vanish without a word.
+    pub(super) fn property(&self, name: &str) -> Lookup<'s> {
+        let find = |keyword: &'static str| {
+            self.parts
+                .iter()
+                .filter_map(move |part| part.get(keyword).and_then(Json::as_object))
+        };
+        if let Some(schema) = find("properties").find_map(|properties| properties.get(name)) {
+            return Lookup::Declared(schema);
+        }
+        if let Some((_, schema)) = find("patternProperties")
+            .flatten()
+            .find(|(pattern, _)| may_match(pattern, name))
+        {
+            return Lookup::Open(Some(schema));
+        }
+        let others = self
+            .keyword("additionalProperties")
+            .or_else(|| self.keyword("unevaluatedProperties"));
+        match others {
+            Some(Json::Bool(true)) => Lookup::Open(None),
+            Some(schema @ Json::Object(_)) => Lookup::Open(Some(schema)),
+            None if !self.has_any(&["properties"]) && self.declared != Types::NONE => {
+                Lookup::Open(None)
+            }
+            _ => Lookup::Unknown,
+        }
+    }
+
+    /// Counts the properties of a branch among those that may be given.
+    pub(super) fn absorb(&mut self, other: &Self) {
+        self.parts.extend_from_slice(&other.parts);
+    }
+}
+
+/// Only references within the schema are followed; any other leaves the value as it is.
+fn resolve<'s>(root: &'s Json, target: &Json) -> Option<&'s Json> {
+    root.pointer(target.as_str()?.strip_prefix('#')?)
+}
+
+/// Whether a name may match a pattern of `patternProperties`. Plain prefixes, suffixes and whole names are
+/// decided here; any other expression is given the benefit of the doubt, since the validator looks again.
+fn may_match(pattern: &str, name: &str) -> bool {
+    let (start, rest) = match pattern.strip_prefix('^') {
+        Some(rest) => (true, rest),
+        None => (false, pattern),
+    };
+    let (end, literal) = match rest.strip_suffix('$') {
+        Some(literal) => (true, literal),
+        None => (false, rest),
+    };
+    if !literal
+        .chars()
+        .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | ' ' | ':' | '/' | '@'))
+    {
+        return true;
+    }
+    match (start, end) {
+        (true, true) => name == literal,
+        (true, false) => name.starts_with(literal),
+        (false, true) => name.ends_with(literal),
+        (false, false) => name.contains(literal),
+    }
+}

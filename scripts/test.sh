@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Everything that must hold, cheap checks first. `scripts/test.sh lint` stops before the tests.
+set -euo pipefail
+"$(dirname "${BASH_SOURCE[0]}")/setup.sh" test
+# shellcheck source=scripts/env.sh
+. "$(dirname "${BASH_SOURCE[0]}")/env.sh"
+only=${1:-all}
+
+say "Format"
+cargo fmt --all --check
+
+say "Licences, bans, sources"
+# Advisories are left out: they need the network, and today's news must not break yesterday's commit.
+cargo deny --offline check licenses bans sources
+
+say "Lints"
+cargo clippy --locked --profile ci --workspace --all-targets -- -D warnings
+
+[ "$only" = lint ] && exit
+
+say "Examples in the documentation"
+cargo test --locked --profile ci --workspace --doc
+
+# The browser's and the servers' tests get their place here.
+
+say "Unit, integration and property tests"
+cargo nextest run --locked --cargo-profile ci --profile ci --workspace
