@@ -9,16 +9,25 @@
 
 #![cfg_attr(not(test), deny(clippy::string_slice, clippy::indexing_slicing))]
 
+mod alias;
 mod bind;
 mod call;
+mod defuse;
 mod diagnostic;
+mod error;
+pub mod event;
 pub mod key;
 pub mod limits;
+mod manifest;
+mod observation;
 mod parse;
+mod reference;
+mod render;
 mod reply;
 mod span;
 mod tool;
 
+pub use alias::Aliases;
 pub use bind::{
     BindError, BoundCall, DeclarationError, Problem, ProblemCode, UriArgument, bind, bind_value,
     check_declaration,
@@ -28,9 +37,16 @@ pub use call::{
     Value,
 };
 pub use diagnostic::{Code, Diagnostic, Severity};
+pub use error::{Audience, ErrorCode, UnknownErrorCode};
+pub use event::{RunEvent, RunEventKind};
+pub use manifest::{Locale, Manifest, render_manifest};
+pub use observation::{
+    Failure, Observation, Outcome, ParameterProblem, Spilled, render_observation,
+};
 pub use parse::{
     Dialect, Stream, StreamEvent, add_native_calls, parse, parse_response, parse_with,
 };
+pub use render::{Call, RenderError, RenderedCall, Step, render_call};
 pub use reply::{Block, Reply};
 pub use span::Span;
 pub use tool::{Execution, ExecutionMode, ToolDefinition, ToolExample, ToolId, ToolKind};

@@ -28,6 +28,43 @@ pub const MAX_QUOTE_CHARS: usize = 60;
 pub const MAX_FENCE_INFO_BYTES: usize = 32;
 /// Largest result that `render_observation` puts into a prompt, in characters.
 pub const MAX_OBSERVATION_CHARS: usize = 32_000;
+/// Longest function or property name that every provider takes.
+pub const MAX_FUNCTION_NAME_BYTES: usize = 64;
+/// Longest name in a text dialect; a longer id gets an alias.
+pub const MAX_ALIAS_BYTES: usize = 128;
+/// Longest message of an error in an observation, in characters.
+pub const MAX_MESSAGE_CHARS: usize = 4_000;
+/// Longest reference (path, URI, task id) in an observation, in characters.
+pub const MAX_REFERENCE_CHARS: usize = 1_000;
+/// Tools and skills listed in one manifest; the rest is counted.
+pub const MAX_MANIFEST_TOOLS: usize = 1_000;
+/// Longest description of a tool in a manifest, in characters.
+pub const MAX_DESCRIPTION_CHARS: usize = 2_000;
+/// Longest description of a parameter in a manifest, in characters.
+pub const MAX_PARAMETER_DESCRIPTION_CHARS: usize = 600;
+/// Longest single value (default, enum entry) shown in a manifest, in characters.
+pub const MAX_SHOWN_VALUE_CHARS: usize = 120;
+/// Enum entries shown in a manifest; the rest is counted.
+pub const MAX_SHOWN_ENUM: usize = 40;
+/// Levels of nested parameters that a manifest lists.
+pub const MAX_SHOWN_DEPTH: usize = 5;
+/// Lines of parameters that a manifest lists for one tool; the rest is counted.
+pub const MAX_SHOWN_PARAMETERS: usize = 200;
+/// Calls shown as examples in one manifest.
+pub const MAX_EXAMPLES: usize = 3;
+/// Longest example call, in characters; a longer one is not shown.
+pub const MAX_EXAMPLE_CHARS: usize = 2_000;
+/// Nesting of a JSON value that can be rendered and read again.
+pub const MAX_JSON_DEPTH: usize = 100;
+/// Levels of a schema that are cleaned for a provider; deeper ones become a plain string.
+pub const MAX_CLEANED_SCHEMA_DEPTH: usize = 32;
+/// Parts of one tool's schema that are written out for a provider without references.
+pub const MAX_CLEANED_SCHEMA_NODES: usize = 2_000;
+/// References and alternatives followed on one path through a schema that is written out.
+pub const MAX_REFERENCE_HOPS: usize = 6;
+/// Values made up for one example call; a schema that asks for more (or refers to itself) gets none. Also
+/// bounds the recursion.
+pub const MAX_SAMPLED_VALUES: usize = 60;
 /// Levels of a schema (and of the value it describes) that `bind` follows; deeper gives `too_complex`.
 pub const MAX_SCHEMA_DEPTH: usize = 128;
 /// Schemas that `$ref` and `allOf` may put together into one.
