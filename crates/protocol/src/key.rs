@@ -29,6 +29,10 @@ pub fn normalise(key: &str) -> Cow<'_, str> {
         gap = false;
         out.extend(c.to_lowercase());
     }
+    // A letter and its accent may have a composed form in lower case only (`J̌`, `ǰ`).
+    if !out.is_ascii() {
+        out = out.nfkc().collect();
+    }
     Cow::Owned(out)
 }
 
@@ -95,6 +99,7 @@ mod tests {
             ("", ""),
             ("***", ""),
             ("É", "é"),
+            ("J\u{30c}", "\u{1f0}"),
         ] {
             assert_eq!(normalise(written), normal, "{written:?}");
             assert_eq!(normalise(normal), normal, "{written:?} a second time");
