@@ -1,0 +1,183 @@
+//! Pieces of every protocol, whole and broken, and soups made of them.
+
+use crate::Rng;
+
+/// What a soup is made of: marks in odd spellings, halves of marks, keys, line ends, XML, fences, and
+/// characters that are easily cut in half.
+pub const FRAGMENTS: &[&str] = &[
+    // Marks of a block, well and badly written.
+    "<|[REQUEST_TOOL]|>",
+    "<|[END_TOOL]|>",
+    "<|[request_tool]|>",
+    "<|[End_Tool]|>",
+    "< | [ REQUEST_TOOL ] | >",
+    "<|[END TOOL]|>",
+    "<|[REQUEST-TOOL]|>",
+    "<|[\tend_tool\t]|>",
+    "`<|[REQUEST_TOOL]|>`",
+    "`<|[END_TOOL]|>`",
+    "<|[REQUEST_TOOLS]|>",
+    "<|im_end|>",
+    // Halves.
+    "<",
+    "<|",
+    "<|[",
+    "<|[REQ",
+    "<|[REQUEST_TOOL",
+    "<|[END_TOOL]",
+    "UEST_TOOL]|>",
+    "]|>",
+    "|>",
+    // Delimiters.
+    "»»»",
+    "«««",
+    ">>>",
+    "<<<",
+    "「始」",
+    "「末」",
+    "»",
+    "««",
+    "«",
+    "<<",
+    "<<<<<<<",
+    ">>>>>>>",
+    "「",
+    "」",
+    "「始",
+    "末」",
+    // Keys and fields.
+    "command:»»»T«««",
+    "command:",
+    "command_1:»»»A«««\n",
+    "command_2: >>>B<<<\n",
+    "command:「始」C「末」,\n",
+    "\ncommand:»»»",
+    "\nkey:»»»",
+    "\nkey: >>>",
+    "\nkey：「始」",
+    "\nFile-Path 1:»»»",
+    "\nx_2:»»»v«««",
+    "\nuri_x:»»»a://b«««",
+    "\ntype_hint_x:»»»raw«««",
+    "\non_error:»»»continue«««",
+    "\nretry_1:»»»3«««",
+    "\ncommon_x:»»»1«««",
+    "\nrequest_id:»»»r«««",
+    "\ncomment:»»»c«««",
+    "\n# note",
+    "\n- **path**: »»»",
+    "参数:»»»",
+    "ｃｏｍｍａｎｄ：»»»",
+    ":",
+    "：",
+    ",",
+    "，",
+    // Line ends and blanks.
+    "\n",
+    "\n",
+    "\r\n",
+    "\r",
+    " ",
+    "  ",
+    "\t",
+    "\n    ",
+    "\n\n",
+    // XML.
+    "<ACTION>",
+    "</ACTION>",
+    "<action>",
+    "</Action >",
+    "<ACTION id=\"1\">",
+    "`<ACTION>`",
+    "<ACT",
+    "<T>",
+    "</T>",
+    "<T/>",
+    "<a>",
+    "</a>",
+    "<a b=\"c\">",
+    "<item>",
+    "</item>",
+    "<workflows/x.json>",
+    "<",
+    ">",
+    "</",
+    "/>",
+    "<!--",
+    "-->",
+    "<![CDATA[",
+    "]]>",
+    "]]",
+    "<![CDA",
+    "&",
+    "&lt;",
+    "&amp;",
+    "&#65;",
+    "&#xD800;",
+    "&nope;",
+    "<?xml?>",
+    "<!DOCTYPE x>",
+    "\"",
+    "'",
+    "=",
+    // Calls in tags.
+    "<tool_call name=\"t\">",
+    "<tool_call>",
+    "</tool_call>",
+    "<param name=\"p\">",
+    "</param>",
+    "<function=f>",
+    "<parameter=p>",
+    "</parameter>",
+    "</function>",
+    "{\"name\": \"t\", \"arguments\": {",
+    "}}",
+    "{",
+    "\\\"",
+    "<tool_ca",
+    // Fences and quotes.
+    "```\n",
+    "\n```",
+    "```xml\n",
+    "`",
+    "``",
+    // Words and characters.
+    "words ",
+    "a",
+    "1",
+    "REQUEST_TOOL",
+    "中文",
+    "🦉",
+    "👩‍👩‍👧",
+    "e\u{301}",
+    "\u{0}",
+    "\u{feff}",
+    "\u{2028}",
+    "\u{a0}",
+    "\u{200b}",
+];
+
+/// Lines of a block that a careful model would write, for soups that get past the door.
+pub const GOOD_BLOCKS: &[&str] = &[
+    "<|[REQUEST_TOOL]|>\ncommand:»»»T«««\nx:»»»1«««\n<|[END_TOOL]|>",
+    "<|[REQUEST_TOOL]|>\ncommand_1:>>>A<<<\ncommand_2:>>>B<<<\nx_2:>>>2<<<\n<|[END_TOOL]|>",
+    "<|[REQUEST_TOOL]|>\ncommand:「始」T「末」,\nx:「始」多行\n文本「末」,\n<|[END_TOOL]|>",
+    "<ACTION>\n<T>\n<a>1</a>\n<b><![CDATA[x < y]]></b>\n</T>\n</ACTION>",
+    "<tool_call name=\"t\"><param name=\"p\">v</param></tool_call>",
+    "<tool_call>{\"name\": \"t\", \"arguments\": {\"a\": 1}}</tool_call>",
+    "```\n<|[REQUEST_TOOL]|>\ncommand:»»»T«««\n<|[END_TOOL]|>\n```",
+];
+
+/// `pieces` fragments in a row; now and then a whole good block among them.
+pub fn soup(rng: &mut Rng, pieces: usize) -> String {
+    let mut out = String::new();
+    for _ in 0..pieces {
+        let from = if rng.below(12) == 0 {
+            GOOD_BLOCKS
+        } else {
+            FRAGMENTS
+        };
+        out.push_str(rng.pick(from).copied().unwrap_or_default());
+    }
+    out
+}
