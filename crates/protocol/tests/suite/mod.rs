@@ -1,0 +1,11 @@
+//! What the parser promises, each kind of promise in its own file.
+
+mod documentation;
+mod laws;
+mod limits;
+mod linear;
+mod matcher;
+mod mutation;
+mod properties;
+mod streams;
+mod vectors;
