@@ -9,7 +9,7 @@ impl Rng {
         Self(seed)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -20,7 +20,7 @@ impl Rng {
     /// A number below `bound`; 0 where the bound is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         match u64::try_from(bound) {
-            Ok(bound) if bound > 0 => (self.next() % bound) as usize,
+            Ok(bound) if bound > 0 => (self.draw() % bound) as usize,
             _ => 0,
         }
     }

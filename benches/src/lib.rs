@@ -1,0 +1,169 @@
+//! How things are timed here, and how the result is shown.
+//!
+//! The best of many runs counts: on a shared machine every disturbance makes a run longer, none shorter.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// How much patience there is for one row.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    pub budget: Duration,
+    pub rounds: u32,
+}
+
+impl Patience {
+    pub const NORMAL: Self = Self {
+        budget: Duration::from_millis(150),
+        rounds: 200,
+    };
+    pub const QUICK: Self = Self {
+        budget: Duration::from_millis(20),
+        rounds: 15,
+    };
+
+    /// The shortest time one call took, short calls being timed in batches.
+    pub fn best<T>(self, mut work: impl FnMut() -> T) -> Duration {
+        let start = Instant::now();
+        black_box(work());
+        let first = start.elapsed().max(Duration::from_nanos(20));
+        let batch =
+            (Duration::from_micros(20).as_nanos() / first.as_nanos()).clamp(1, 10_000) as u32;
+        let mut best = first;
+        for _ in 0..self.rounds {
+            if start.elapsed() > self.budget {
+                break;
+            }
+            let round = Instant::now();
+            for _ in 0..batch {
+                black_box(work());
+            }
+            best = best.min(round.elapsed() / batch);
+        }
+        best
+    }
+}
+
+/// What a row was measured against.
+#[derive(Debug, Clone, Default)]
+pub struct Row {
+    pub name: String,
+    pub time: Duration,
+    pub bytes: usize,
+    /// Time of the machine's limit for the same bytes.
+    pub limit: Option<Duration>,
+    /// Time for twice the bytes, divided by the time for these.
+    pub doubling: Option<f64>,
+    pub bars: Vec<Bar>,
+}
+
+/// What must hold.
+#[derive(Debug, Clone, Copy)]
+pub enum Bar {
+    AtMost(Duration),
+    MegabytesPerSecond(f64),
+    /// Part of the limit's speed.
+    OfLimit(f64),
+    Doubling(f64),
+}
+
+impl Row {
+    pub fn new(name: impl Into<String>, bytes: usize, time: Duration) -> Self {
+        Self {
+            name: name.into(),
+            time,
+            bytes,
+            ..Self::default()
+        }
+    }
+
+    pub fn against(mut self, limit: Duration) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
+    pub fn doubling(mut self, ratio: Option<f64>) -> Self {
+        self.doubling = ratio;
+        self
+    }
+
+    pub fn bar(mut self, bar: Bar) -> Self {
+        self.bars.push(bar);
+        self
+    }
+
+    fn speed(&self) -> f64 {
+        self.bytes as f64 / 1e6 / self.time.as_secs_f64().max(1e-12)
+    }
+
+    fn part_of_limit(&self) -> Option<f64> {
+        let limit = self.limit?;
+        Some(limit.as_secs_f64() / self.time.as_secs_f64().max(1e-12))
+    }
+
+    fn meets(&self, bar: Bar) -> bool {
+        match bar {
+            Bar::AtMost(time) => self.time <= time,
+            Bar::MegabytesPerSecond(speed) => self.speed() >= speed,
+            Bar::OfLimit(part) => self.part_of_limit().is_none_or(|own| own >= part),
+            Bar::Doubling(ratio) => self.doubling.is_none_or(|own| own <= ratio),
+        }
+    }
+}
+
+/// Prints rows as they come and counts the bars that were missed.
+#[derive(Debug, Default)]
+pub struct Table {
+    pub missed: Vec<String>,
+}
+
+impl Table {
+    pub fn head(&mut self, title: &str) {
+        println!("\n{title}");
+        println!(
+            "  {:<44} {:>11} {:>11} {:>9} {:>9}  bar",
+            "", "time", "MB/s", "of limit", "t(2n)/t(n)"
+        );
+    }
+
+    pub fn row(&mut self, row: &Row) {
+        let mut bars = String::new();
+        for &bar in &row.bars {
+            let verdict = if row.meets(bar) { "ok" } else { "MISSED" };
+            if !row.meets(bar) {
+                self.missed.push(format!("{}: {}", row.name, shown(bar)));
+            }
+            bars.push_str(&format!("{} {verdict}  ", shown(bar)));
+        }
+        println!(
+            "  {:<44} {:>11} {:>11.0} {:>9} {:>9}  {}",
+            row.name,
+            time(row.time),
+            row.speed(),
+            row.part_of_limit()
+                .map_or_else(|| "-".to_owned(), |part| format!("{part:.3}")),
+            row.doubling
+                .map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}")),
+            bars.trim_end()
+        );
+    }
+}
+
+fn shown(bar: Bar) -> String {
+    match bar {
+        Bar::AtMost(limit) => format!("<= {}", time(limit)),
+        Bar::MegabytesPerSecond(speed) => format!(">= {speed:.0} MB/s"),
+        Bar::OfLimit(part) => format!(">= {part} of limit"),
+        Bar::Doubling(ratio) => format!("x2 <= {ratio}"),
+    }
+}
+
+fn time(time: Duration) -> String {
+    let nanos = time.as_nanos() as f64;
+    match nanos {
+        n if n < 1e3 => format!("{n:.0} ns"),
+        n if n < 1e6 => format!("{:.2} µs", n / 1e3),
+        n if n < 1e9 => format!("{:.2} ms", n / 1e6),
+        n => format!("{:.2} s", n / 1e9),
+    }
+}
