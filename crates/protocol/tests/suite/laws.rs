@@ -5,6 +5,7 @@
 
 use innkeeper_protocol::{Code, Dialect, Protocol, Reply, Span, limits, parse_with};
 
+use super::marks::{self, Mark};
 use super::streams::{Heard, Streamed, cut_at, pieces, stream};
 
 pub(crate) type Verdict = Result<(), String>;
@@ -137,11 +138,7 @@ fn well_formed(text: &str, reply: &Reply<'_>) -> Verdict {
             diagnostic.code
         );
     }
-    let diagnostics = reply.all_diagnostics().len();
-    law!(
-        diagnostics <= limits::MAX_DIAGNOSTICS + 1,
-        "{diagnostics} diagnostics are too many"
-    );
+    bounded(reply)?;
     law!(
         reply.blocks.len() <= limits::MAX_BLOCKS,
         "{} blocks are too many",
@@ -201,6 +198,26 @@ fn well_formed(text: &str, reply: &Reply<'_>) -> Verdict {
             );
         }
     }
+    Ok(())
+}
+
+/// Findings are counted. An error is kept even where warnings no longer are, since a block with an error must
+/// not run.
+pub(crate) fn bounded(reply: &Reply<'_>) -> Verdict {
+    let all = reply.all_diagnostics();
+    let errors = all
+        .iter()
+        .filter(|diagnostic| diagnostic.is_error())
+        .count();
+    let warnings = all.len() - errors;
+    law!(
+        warnings <= limits::MAX_DIAGNOSTICS + 3,
+        "{warnings} warnings are too many"
+    );
+    law!(
+        errors <= limits::MAX_DIAGNOSTICS + limits::MAX_BLOCKS,
+        "{errors} errors are too many"
+    );
     Ok(())
 }
 
@@ -271,105 +288,40 @@ fn shows_no_mark(streamed: &Streamed, dialect: Dialect) -> Verdict {
     if !reads_tam || gave_up {
         return Ok(());
     }
-    for (at, event) in streamed.events.iter().enumerate() {
-        let Heard::Text(text) = event else { continue };
+    if let Some(leaked) = &streamed.leaked {
+        return Err(format!(
+            "half a mark was shown before it was known to be none: {leaked:?}"
+        ));
+    }
+    for text in streamed.stretches() {
         for (start, _) in text.match_indices('<') {
             let (head, tail) = text.split_at(start);
-            match mark(tail) {
-                Mark::Whole(length) => {
-                    let after = tail
-                        .get(length..)
-                        .unwrap_or_default()
-                        .trim_start_matches([' ', '\t']);
-                    let before = head.trim_end_matches([' ', '\t']);
-                    law!(
-                        before.ends_with('`') && after.starts_with('`'),
-                        "a text event shows a mark: {text:?}"
-                    );
-                }
-                // Longer ones may have been given up for good.
-                Mark::Begun if at < streamed.early && tail.len() < 64 => {
-                    return Err(format!("a text event ends with half a mark: {text:?}"));
-                }
-                Mark::Begun | Mark::None => {}
+            if let Mark::Whole(length) = marks::read(tail) {
+                let after = tail.get(length..).unwrap_or_default();
+                law!(
+                    head.trim_end_matches([' ', '\t']).ends_with('`')
+                        && after.trim_start_matches([' ', '\t']).starts_with('`'),
+                    "a mark was shown: {text:?}"
+                );
             }
         }
     }
     Ok(())
 }
 
-enum Mark {
-    None,
-    /// The text ends before the mark does.
-    Begun,
-    Whole(usize),
-}
-
-/// Reads a mark of a TAM block, as `docs/protocol.md` draws it.
-fn mark(text: &str) -> Mark {
-    fn one_of(rest: &str, choices: &[&str]) -> Result<usize, Mark> {
-        for choice in choices {
-            let same = rest
-                .bytes()
-                .zip(choice.bytes())
-                .take_while(|(a, b)| a.eq_ignore_ascii_case(b))
-                .count();
-            if same == choice.len() {
-                return Ok(same);
-            }
-            if same == rest.len() {
-                return Err(Mark::Begun);
-            }
-        }
-        Err(Mark::None)
+/// The pieces of an argument, put together, do not depend on the cutting either.
+pub(crate) fn tells_the_same_arguments(text: &str, dialect: Dialect) -> Verdict {
+    let whole = stream(dialect, [text]).arguments();
+    for size in [1, 3, 7] {
+        let cut = stream(dialect, pieces(text, size)).arguments();
+        law!(
+            cut == whole,
+            "streamed in pieces of {size} tells other arguments\n  whole:  {whole:?}\n  stream: {cut:?}"
+        );
     }
-    let parts: [&[&str]; 9] = [
-        &["<"],
-        &["|"],
-        &["["],
-        &["REQUEST", "END"],
-        &["_", "-", " "],
-        &["TOOL"],
-        &["]"],
-        &["|"],
-        &[">"],
-    ];
-    let mut at = 0;
-    for (number, part) in parts.into_iter().enumerate() {
-        let mut rest = text.get(at..).unwrap_or_default();
-        if !matches!(number, 4 | 5) {
-            let trimmed = rest.trim_start_matches([' ', '\t']);
-            at += rest.len() - trimmed.len();
-            rest = trimmed;
-        }
-        match one_of(rest, part) {
-            Ok(length) => at += length,
-            Err(other) => return other,
-        }
-    }
-    Mark::Whole(at)
+    Ok(())
 }
 
 pub(crate) fn json(reply: &Reply<'_>) -> serde_json::Value {
     serde_json::to_value(reply).unwrap()
-}
-
-#[test]
-fn marks_are_recognised_whole_and_begun() {
-    assert!(matches!(mark("<|[REQUEST_TOOL]|> x"), Mark::Whole(18)));
-    assert!(matches!(mark("< | [ end-tool ] | >"), Mark::Whole(20)));
-    for begun in [
-        "<",
-        "<|",
-        "< | [",
-        "<|[R",
-        "<|[END",
-        "<|[end_to",
-        "<|[END_TOOL]|",
-    ] {
-        assert!(matches!(mark(begun), Mark::Begun), "{begun}");
-    }
-    for none in ["<a", "<|x", "<|[REQUEST_TOOLS]|>", "<|[\nEND_TOOL]|>", "|"] {
-        assert!(matches!(mark(none), Mark::None), "{none}");
-    }
 }

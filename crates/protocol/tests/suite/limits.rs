@@ -4,6 +4,8 @@ use innkeeper_protocol::limits::*;
 use innkeeper_protocol::{Reply, parse, parse_response};
 use serde_json::json;
 
+use super::laws;
+
 fn codes(reply: &Reply<'_>) -> Vec<&'static str> {
     let mut codes: Vec<_> = reply
         .all_diagnostics()
@@ -119,11 +121,11 @@ fn elements_of_an_xml_block() {
 fn diagnostics_of_a_reply() {
     let text = tam(&"k:»»»v««« junk\n".repeat(MAX_DIAGNOSTICS * 3));
     let reply = parse(&text);
-    assert!(reply.all_diagnostics().len() <= MAX_DIAGNOSTICS + 1);
+    laws::bounded(&reply).unwrap();
     assert!(codes(&reply).contains(&"more_diagnostics"));
     // Spread over many blocks it is no different.
     let text = tam("k:»»»v««« junk\nk:»»»v«««\n").repeat(MAX_BLOCKS);
-    assert!(parse(&text).all_diagnostics().len() <= MAX_DIAGNOSTICS + 1);
+    laws::bounded(&parse(&text)).unwrap();
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use innkeeper_protocol::{Dialect, Reply, limits, parse, parse_with};
 use innkeeper_testkit::{HOSTILE, hostile};
 
+use super::laws;
 use super::streams::{pieces, stream};
 
 const SIZE: usize = if cfg!(debug_assertions) {
@@ -23,11 +24,9 @@ const VALUE: usize = if cfg!(debug_assertions) {
 };
 
 fn bounded(name: &str, reply: &Reply<'_>) {
-    let diagnostics = reply.all_diagnostics().len();
-    assert!(
-        diagnostics <= limits::MAX_DIAGNOSTICS + 1,
-        "{name}: {diagnostics} diagnostics"
-    );
+    if let Err(verdict) = laws::bounded(reply) {
+        panic!("{name}: {verdict}");
+    }
     assert!(
         reply.blocks.len() <= limits::MAX_BLOCKS,
         "{name}: {} blocks",

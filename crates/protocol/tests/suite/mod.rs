@@ -4,6 +4,7 @@ mod documentation;
 mod laws;
 mod limits;
 mod linear;
+mod marks;
 mod matcher;
 mod mutation;
 mod properties;

@@ -2,6 +2,8 @@
 
 use innkeeper_protocol::{Block, Dialect, Reply, Stream, StreamEvent};
 
+use super::marks::{self, Mark};
+
 /// An event that outlives its stream.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Heard {
@@ -41,7 +43,7 @@ impl Heard {
                 block,
                 parsed: Box::new(parsed.clone().into_owned()),
             },
-            StreamEvent::Finished => Self::End,
+            StreamEvent::Finished { .. } => Self::End,
         }
     }
 }
@@ -49,26 +51,71 @@ impl Heard {
 pub(crate) struct Streamed {
     pub(crate) reply: Reply<'static>,
     pub(crate) events: Vec<Heard>,
-    /// How many of them were heard before the stream had ended.
-    pub(crate) early: usize,
+    /// The beginning of a mark that was shown while it could still have become one.
+    pub(crate) leaked: Option<String>,
 }
 
 pub(crate) fn stream<'p>(dialect: Dialect, pieces: impl IntoIterator<Item = &'p str>) -> Streamed {
     let mut stream = Stream::new(dialect);
     let mut events = Vec::new();
+    let mut watch = Watch::default();
     for piece in pieces {
+        let heard = events.len();
         stream.feed(piece, &mut |event: StreamEvent<'_>| {
             events.push(Heard::of(event))
         });
+        if matches!(dialect, Dialect::Auto | Dialect::Tam) {
+            watch.fed(piece, events.get(heard..).unwrap_or_default());
+        }
     }
-    let early = events.len();
     let reply = stream
         .finish(&mut |event: StreamEvent<'_>| events.push(Heard::of(event)))
         .into_owned();
     Streamed {
         reply,
         events,
-        early,
+        leaked: watch.leaked,
+    }
+}
+
+/// Watches the text before the first call, where what was shown is known to be a head of what was fed: the
+/// end of what was fed must not have been shown if it may become a mark.
+#[derive(Default)]
+struct Watch {
+    fed: String,
+    shown: usize,
+    over: bool,
+    leaked: Option<String>,
+}
+
+impl Watch {
+    /// Longer beginnings (of blanks) may be given up.
+    const LONGEST: usize = 64;
+
+    fn fed(&mut self, piece: &str, events: &[Heard]) {
+        self.fed.push_str(piece);
+        for event in events {
+            match event {
+                Heard::Text(text) => {
+                    self.over |= !self
+                        .fed
+                        .get(self.shown..)
+                        .is_some_and(|rest| rest.starts_with(text));
+                    self.shown += text.len();
+                }
+                _ => self.over = true,
+            }
+        }
+        if self.over || self.leaked.is_some() {
+            return;
+        }
+        let from = self.fed.len().saturating_sub(Self::LONGEST);
+        let shown = self.fed.bytes().enumerate().take(self.shown).skip(from);
+        self.leaked = shown
+            .filter(|(_, byte)| *byte == b'<')
+            .filter_map(|(at, _)| self.fed.get(at..))
+            .find(|tail| matches!(marks::read(tail), Mark::Begun))
+            .map(str::to_owned);
     }
 }
 
@@ -84,26 +131,43 @@ impl Streamed {
             .collect()
     }
 
-    /// What is heard besides text, with the pieces of one argument put together. This, unlike the pieces,
-    /// may not depend on the cutting.
-    pub(crate) fn calls(&self) -> Vec<Heard> {
-        let mut calls: Vec<Heard> = Vec::new();
+    /// What is heard of calls, without the pieces of their arguments.
+    pub(crate) fn calls(&self) -> Vec<&Heard> {
+        self.events
+            .iter()
+            .filter(|event| !matches!(event, Heard::Text(_) | Heard::Delta { .. }))
+            .collect()
+    }
+
+    /// The pieces of each argument put together.
+    pub(crate) fn arguments(&self) -> Vec<(usize, String, String)> {
+        let mut arguments: Vec<(usize, String, String)> = Vec::new();
         for event in &self.events {
-            match (event, calls.last_mut()) {
-                (Heard::Text(_), _) => {}
-                (Heard::Delta { text, .. }, _) if text.is_empty() => {}
-                (
-                    Heard::Delta { block, key, text },
-                    Some(Heard::Delta {
-                        block: b,
-                        key: k,
-                        text: t,
-                    }),
-                ) if block == b && key == k => t.push_str(text),
-                _ => calls.push(event.clone()),
+            let Heard::Delta { block, key, text } = event else {
+                continue;
+            };
+            match arguments
+                .iter_mut()
+                .find(|(b, k, _)| b == block && k == key)
+            {
+                Some((_, _, all)) => all.push_str(text),
+                None if text.is_empty() => {}
+                None => arguments.push((*block, key.clone(), text.clone())),
             }
         }
-        calls
+        arguments
+    }
+
+    /// Text that was told without a call in between, put together.
+    pub(crate) fn stretches(&self) -> Vec<String> {
+        let mut stretches = vec![String::new()];
+        for event in &self.events {
+            match (event, stretches.last_mut()) {
+                (Heard::Text(text), Some(last)) => last.push_str(text),
+                _ => stretches.push(String::new()),
+            }
+        }
+        stretches
     }
 }
 

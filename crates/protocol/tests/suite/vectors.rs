@@ -135,6 +135,18 @@ fn every_vector_holds() {
 }
 
 #[test]
+fn arguments_told_while_streaming_do_not_depend_on_the_cutting() {
+    let mut report = String::new();
+    for text in texts() {
+        if let Err(verdict) = laws::tells_the_same_arguments(&text, Dialect::Auto) {
+            report.push_str(&format!("\n{text:?}\n  {verdict}\n"));
+        }
+    }
+    let failed = report.matches("streamed in pieces").count();
+    assert!(failed == 0, "{failed} texts:{report}");
+}
+
+#[test]
 fn every_vector_has_a_name_of_its_own_and_a_reason() {
     let vectors = all();
     let mut seen = BTreeSet::new();
