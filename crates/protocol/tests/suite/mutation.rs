@@ -1,5 +1,7 @@
 //! Thousands of small damages to the texts of the vectors, the same ones in every run.
 
+use std::collections::BTreeMap;
+
 use innkeeper_protocol::Dialect;
 use innkeeper_testkit::{Mutator, Rng, shrink, soup};
 
@@ -11,17 +13,40 @@ const SOUPS: usize = 1_500;
 /// Longer texts find no more and take longer.
 const LONGEST: usize = 500;
 
-fn judge(text: &str) {
-    let Err(verdict) = laws::check(text, Dialect::Auto) else {
-        return;
-    };
-    let smallest = shrink(text, |text| laws::check(text, Dialect::Auto).is_err());
-    let of_smallest = laws::check(&smallest, Dialect::Auto)
-        .err()
-        .unwrap_or_default();
-    panic!(
-        "seed {SEED:#x}\nfound with {text:?}:\n{verdict}\n\nsmallest: {smallest:?}\n{of_smallest}"
-    );
+/// What was found broken, one finding of each kind, each as small as it can be.
+#[derive(Default)]
+struct Findings(BTreeMap<String, String>);
+
+impl Findings {
+    fn judge(&mut self, text: &str) {
+        let Err(verdict) = laws::check(text, Dialect::Auto) else {
+            return;
+        };
+        let kind = kind(&verdict);
+        if self.0.contains_key(&kind) {
+            return;
+        }
+        let verdict = |text: &str| laws::check(text, Dialect::Auto).err().unwrap_or_default();
+        let smallest = shrink(text, |text| self::kind(&verdict(text)) == kind);
+        let report = format!("{smallest:?}\n{}", verdict(&smallest));
+        self.0.insert(kind, report);
+    }
+
+    fn report(self) {
+        let reports: Vec<String> = self.0.into_values().collect();
+        assert!(
+            reports.is_empty(),
+            "seed {SEED:#x}\n\n{}\n",
+            reports.join("\n\n")
+        );
+    }
+}
+
+/// The first line of a verdict, without numbers and quotations.
+fn kind(verdict: &str) -> String {
+    let line = verdict.lines().next().unwrap_or_default();
+    let line = line.split(['"', '\'', '{']).next().unwrap_or_default();
+    line.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
 #[test]
@@ -29,19 +54,23 @@ fn damaged_vectors_keep_the_laws() {
     println!("seed {SEED:#x}, {MUTATIONS} mutations");
     let corpus = vectors::texts();
     let mut mutator = Mutator::new(SEED, LONGEST);
+    let mut findings = Findings::default();
     for _ in 0..MUTATIONS {
-        judge(&mutator.next(&corpus));
+        findings.judge(&mutator.next(&corpus));
     }
+    findings.report();
 }
 
 #[test]
 fn soups_of_marks_keep_the_laws() {
     println!("seed {SEED:#x}, {SOUPS} soups");
     let mut rng = Rng::new(SEED);
+    let mut findings = Findings::default();
     for _ in 0..SOUPS {
         let pieces = 1 + rng.below(24);
-        judge(&soup::soup(&mut rng, pieces));
+        findings.judge(&soup::soup(&mut rng, pieces));
     }
+    findings.report();
 }
 
 #[test]
