@@ -39,9 +39,13 @@ pub fn normalise(key: &str) -> Cow<'_, str> {
 /// `fileP|ath`, `HTTPS|erver`: an upper-case letter that begins a word within a name.
 fn begins_word(before: Option<char>, c: char, after: Option<char>) -> bool {
     let Some(before) = before else { return false };
-    c.is_uppercase()
-        && (before.is_lowercase()
-            || (before.is_uppercase() && after.is_some_and(char::is_lowercase)))
+    is_capital(c)
+        && (before.is_lowercase() || (is_capital(before) && after.is_some_and(char::is_lowercase)))
+}
+
+/// Upper case with a lower case: a circled `🅐` counts as upper case, but stays as it is.
+fn is_capital(c: char) -> bool {
+    c.is_uppercase() && c.to_lowercase().next() != Some(c)
 }
 
 /// Combining marks belong to the letter before them (Devanagari vowel signs, a decomposed accent that has
@@ -100,6 +104,7 @@ mod tests {
             ("***", ""),
             ("É", "é"),
             ("J\u{30c}", "\u{1f0}"),
+            ("A🅐", "a🅐"),
         ] {
             assert_eq!(normalise(written), normal, "{written:?}");
             assert_eq!(normalise(normal), normal, "{written:?} a second time");

@@ -1,6 +1,6 @@
 //! Writes the texts of the protocol's vectors into `corpus/<target>/`, one file each: a good place to start.
 //!
-//! `cargo run --manifest-path fuzz/Cargo.toml --bin seed`
+//! `cargo run --manifest-path fuzz/Cargo.toml --example seed`
 
 use std::fs;
 use std::path::Path;
