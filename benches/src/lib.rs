@@ -17,6 +17,11 @@ impl Patience {
         budget: Duration::from_millis(150),
         rounds: 200,
     };
+    /// For what takes tens of milliseconds a time.
+    pub const LONG: Self = Self {
+        budget: Duration::from_millis(500),
+        rounds: 200,
+    };
     pub const QUICK: Self = Self {
         budget: Duration::from_millis(20),
         rounds: 15,

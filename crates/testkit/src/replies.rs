@@ -21,7 +21,9 @@ pub fn typical() -> String {
          <|[END_TOOL]|>\n",
     );
     text.push_str(
-        "\nWhen the edit is in, I run the tests of this folder and report what they say.\n",
+        "\nWhen the edit is in, I run the tests of this folder and report what they say. If one of them \
+         still counts errors across days, I will look at the clock that the store uses before I change \
+         anything else.\n",
     );
     text
 }
