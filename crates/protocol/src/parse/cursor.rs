@@ -7,7 +7,7 @@
 use memchr::memchr;
 use memchr::memmem::Finder;
 
-use super::marks::{FINDERS, Family, MAX_BLANKS, Seen, TamMark, tam_mark};
+use super::marks::{FINDERS, Family, MAX_BLANKS, Seen, TamMark, is_quoted, tam_mark};
 
 /// The text so far, and whether more may come.
 #[derive(Clone, Copy)]
@@ -119,7 +119,7 @@ impl TamCursor {
         while let Some(offset) = bytes.get(start..).and_then(|rest| memchr(b'|', rest)) {
             let bar = start + offset;
             if let Some(at) = less_before(bytes, bar).filter(|&at| at >= from) {
-                match input.settle(tam_mark(bytes, at)) {
+                match unquoted(input, at) {
                     Seen::Yes((mark, end)) => {
                         self.at = Some((mark, at, end));
                         self.searched = bar + 1;
@@ -141,6 +141,19 @@ impl TamCursor {
 
     pub(super) fn frontier(&self) -> usize {
         self.at.map_or(self.searched, |found| found.1)
+    }
+}
+
+/// A boundary mark that is not only mentioned in inline code.
+pub(super) fn unquoted(input: Input<'_>, at: usize) -> Seen<(TamMark, usize)> {
+    let seen = input.settle(tam_mark(input.bytes(), at));
+    let Seen::Yes((_, end)) = seen else {
+        return seen;
+    };
+    match input.settle(is_quoted(input.bytes(), at, end)) {
+        Seen::Yes(()) => Seen::No,
+        Seen::No => seen,
+        Seen::Unclear => Seen::Unclear,
     }
 }
 
@@ -194,6 +207,16 @@ impl Cursors {
         from: usize,
     ) -> Option<(TamMark, usize, usize)> {
         self.tam.next(input, from)
+    }
+
+    /// No mark is unknown that begins before this place.
+    pub(super) fn frontier(&self) -> usize {
+        let open = self.open.iter().map(Cursor::frontier);
+        let close = self.close.iter().map(Cursor::frontier).filter(|&at| at > 0);
+        open.chain(close)
+            .chain([self.tam.frontier()])
+            .min()
+            .unwrap_or_default()
     }
 
     /// The nearest opening mark of any family, boundary mark, and (if a family is given) closing mark.

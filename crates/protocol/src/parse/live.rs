@@ -2,11 +2,11 @@
 
 use memchr::{memchr, memmem};
 
-use super::marks::Family;
+use super::marks::{Family, Seen};
 use super::scanner::MAX_HELD_LINE;
 use super::stream::StreamEvent;
 use super::tam_value::{RawField, Shape, ValueScan, belongs_to_key, is_blank};
-use super::xml_block::{XmlKind, XmlScan, begins_tag};
+use super::xml_block::{XmlKind, XmlScan, tag_begins};
 use crate::key::{normalise, split_number};
 
 type Tell<'f> = dyn FnMut(StreamEvent<'_>) + 'f;
@@ -53,12 +53,20 @@ impl TamLive {
     }
 
     /// The value that is being written.
-    pub(super) fn value(&mut self, text: &str, value: &ValueScan, on: &mut Tell<'_>) {
+    pub(super) fn value(
+        &mut self,
+        text: &str,
+        value: &ValueScan,
+        frontier: usize,
+        on: &mut Tell<'_>,
+    ) {
         let key = normalise(value.key.of(text));
         if command_step(&key).is_some() {
             return;
         }
-        let end = value.certain_end().min(undecided_from(text, value));
+        let end = value
+            .certain_end()
+            .min(undecided_from(text, value, frontier));
         self.tell(text, &key, value.start, end, on);
     }
 
@@ -89,37 +97,16 @@ fn command_step(key: &str) -> Option<u32> {
 }
 
 /// Where the end of the text so far may be the beginning of a mark, or of the next key's line.
-fn undecided_from(text: &str, value: &ValueScan) -> usize {
-    let mut from = value.looked_to(text);
-    let plain = text
-        .bytes()
-        .last()
-        .is_some_and(|byte| byte.is_ascii() && !matches!(byte, b'<' | b'>'));
-    let marks = if plain { 0 } else { Family::ALL.len() + 1 };
-    for mark in Family::ALL
-        .map(Family::open)
-        .into_iter()
-        .chain([value.close_mark()])
-        .take(marks)
-    {
-        let partial = mark
-            .char_indices()
-            .map(|(at, _)| at)
-            .skip(1)
-            .filter_map(|length| mark.get(..length))
-            .filter(|part| text.ends_with(part))
-            .map(str::len)
-            .max();
-        from = from.min(text.len() - partial.unwrap_or(0));
+fn undecided_from(text: &str, value: &ValueScan, frontier: usize) -> usize {
+    let mut from = frontier.min(text.len());
+    while !text.is_char_boundary(from) {
+        from -= 1;
     }
-    if let Some(run) = value.open_run(text) {
-        from = from.min(run);
-    }
-    let window = text.len().saturating_sub(MAX_HELD_LINE).max(value.start);
-    let line = memchr::memrchr(b'\n', text.as_bytes().get(window..).unwrap_or_default())
+    let window = from.saturating_sub(MAX_HELD_LINE).max(value.start);
+    let line = memchr::memrchr(b'\n', text.as_bytes().get(window..from).unwrap_or_default())
         .map(|newline| window + newline + 1);
-    match line.and_then(|line| Some((line, text.get(line..)?))) {
-        Some((line, rest)) if may_become_key(rest) => from.min(line),
+    match line.and_then(|line| Some((line, text.get(line..)?.lines().next().unwrap_or_default()))) {
+        Some((line, rest)) if may_become_key(rest) => line,
         _ => from,
     }
 }
@@ -132,8 +119,9 @@ fn may_become_key(line: &str) -> bool {
         .unwrap_or(rest)
         .trim_start_matches(is_blank);
     Family::ALL
+        .map(Family::open)
         .iter()
-        .any(|family| family.open().starts_with(rest))
+        .any(|open| open.starts_with(rest) || rest.starts_with(open))
 }
 
 /// An `<ACTION>` or `<tool_call>` block in progress.
@@ -173,7 +161,7 @@ impl XmlLive {
             silent: false,
             decided: false,
             started: Vec::new(),
-            name: name.filter(|_| scan.kind == XmlKind::ToolCall),
+            name: name.filter(|name| scan.kind == XmlKind::ToolCall && !name.trim().is_empty()),
         }
     }
 
@@ -232,10 +220,14 @@ impl XmlLive {
             self.at += "<![CDATA[".len();
             return true;
         }
-        if !begins_tag(text.as_bytes(), self.at) {
-            self.tell("<", on);
-            self.at += 1;
-            return true;
+        match tag_begins(text.as_bytes(), self.at) {
+            Seen::Yes(()) => {}
+            Seen::Unclear => return false,
+            Seen::No => {
+                self.tell("<", on);
+                self.at += 1;
+                return true;
+            }
         }
         let close = if rest.starts_with("<!--") { "-->" } else { ">" };
         let from = self.searched.max(self.at);

@@ -107,6 +107,7 @@ pub(super) struct Finders {
     pub(super) close: [Finder<'static>; 3],
     pub(super) cdata_end: Finder<'static>,
     pub(super) comment_end: Finder<'static>,
+    pub(super) fence: Finder<'static>,
 }
 
 /// Search tables, built once.
@@ -115,6 +116,7 @@ pub(super) static FINDERS: LazyLock<Finders> = LazyLock::new(|| Finders {
     close: Family::ALL.map(|family| Finder::new(family.close())),
     cdata_end: Finder::new("]]>"),
     comment_end: Finder::new("-->"),
+    fence: Finder::new("```"),
 });
 
 /// The next `<` at or after `from`. Where they stand close together a search would cost more than a look.

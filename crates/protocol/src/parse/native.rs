@@ -89,7 +89,7 @@ impl<'j> Found<'j> {
     }
 
     fn openai_message(&mut self, message: &'j Json) {
-        self.content(message.get("content"));
+        self.content(message.get("content").or_else(|| message.get("text")));
         if let Some(calls) = message.get("tool_calls").and_then(Json::as_array) {
             self.openai_items(calls);
         } else if let Some(call) = message.get("function_call") {

@@ -4,7 +4,9 @@ use memchr::memchr;
 
 use super::Dialect;
 use super::cursor::Input;
-use super::marks::{OpenTag, Seen, TamMark, is_quoted, next_less, open_tag, skip_blanks, tam_mark};
+use super::marks::{
+    FINDERS, OpenTag, Seen, TamMark, is_quoted, next_less, open_tag, skip_blanks, tam_mark,
+};
 use super::notes::Notes;
 use super::tam_block::{Lookahead, RawTam, TamScan, TamStep};
 use super::tam_value::is_fence;
@@ -35,6 +37,11 @@ pub(super) struct Scanner {
     /// An `<ACTION>` was never closed, so no later one is.
     action_unclosed: bool,
     false_starts: usize,
+    /// The fence around the last block has not been closed yet.
+    in_fence: bool,
+    /// Code fences in the piece that is being read, and where the last of them begins.
+    fences: usize,
+    last_fence: usize,
 }
 
 #[derive(Debug)]
@@ -104,6 +111,9 @@ impl Scanner {
             has_action: false,
             action_unclosed: false,
             false_starts: 0,
+            in_fence: false,
+            fences: 0,
+            last_fence: 0,
         }
     }
 
@@ -213,9 +223,11 @@ impl Scanner {
             self.give_up(at);
             return None;
         }
-        let fence = self.fence_before(input);
+        let fence = self.fence_before(input, at);
+        let between = input.slice(self.piece, at);
+        let fenced = fence.is_some() || (self.in_fence && between.trim().is_empty());
+        self.in_fence = false;
         self.end_piece(fence.unwrap_or(at));
-        let fenced = fence.is_some();
         self.state = match start {
             Start::Tam { end } => State::Tam {
                 start: at,
@@ -225,6 +237,7 @@ impl Scanner {
             Start::Xml { kind, tag } => State::Xml {
                 fenced,
                 scan: XmlScan::new(
+                    input,
                     kind,
                     at,
                     tag,
@@ -334,6 +347,16 @@ impl Scanner {
         }
     }
 
+    /// A further `<ACTION>` block, which does not count.
+    pub(super) fn is_extra(&self, scan: &XmlScan) -> bool {
+        scan.kind == XmlKind::Action && self.has_action
+    }
+
+    /// Within a TAM block: no mark is unknown that begins before this place.
+    pub(super) fn frontier(&self) -> usize {
+        self.ahead.cursors.frontier()
+    }
+
     fn after_block(&mut self, next: usize, fenced: bool) {
         self.resume(next);
         if fenced {
@@ -346,6 +369,7 @@ impl Scanner {
         self.probe = next;
         self.solid = next;
         self.seen_solid_to = next;
+        self.fences = 0;
         self.state = State::Outside;
     }
 
@@ -355,6 +379,7 @@ impl Scanner {
 
     /// Keeps track of where the text before `to` really ends, without reading anything twice.
     fn note_solid(&mut self, input: Input<'_>, to: usize) {
+        self.note_fences(input, to);
         let fresh = input.slice(self.seen_solid_to, to);
         let trimmed = fresh.trim_end();
         if !trimmed.is_empty() {
@@ -365,8 +390,43 @@ impl Scanner {
         }
     }
 
-    /// Where the line begins that opens a code fence directly before the present place, if there is one.
-    pub(super) fn fence_before(&self, input: Input<'_>) -> Option<usize> {
+    /// Counts the lines that open or close a code block.
+    fn note_fences(&mut self, input: Input<'_>, to: usize) {
+        const FENCE: &str = "```";
+        let mut from = self
+            .seen_solid_to
+            .saturating_sub(FENCE.len() - 1)
+            .max(self.piece);
+        while let Some(offset) = input
+            .bytes()
+            .get(from..to)
+            .and_then(|rest| FINDERS.fence.find(rest))
+        {
+            let at = from + offset;
+            from = at + FENCE.len();
+            let line = self.line_before(input, at);
+            if let Some(line) = line.filter(|&line| self.fences == 0 || line > self.last_fence) {
+                self.fences += 1;
+                self.last_fence = line;
+            }
+        }
+    }
+
+    /// Where the line begins in which only blanks stand before `at`.
+    fn line_before(&self, input: Input<'_>, at: usize) -> Option<usize> {
+        let before = input.bytes().get(self.piece..at)?;
+        let blanks = before
+            .iter()
+            .rev()
+            .take(MAX_FENCE_INFO_BYTES)
+            .take_while(|byte| matches!(byte, b' ' | b'\t'))
+            .count();
+        let line = at - blanks;
+        (line == self.piece || input.bytes().get(line - 1) == Some(&b'\n')).then_some(line)
+    }
+
+    /// Where the line begins that opens a code fence directly before `place`, if there is one.
+    pub(super) fn fence_before(&self, input: Input<'_>, place: usize) -> Option<usize> {
         let text = input.slice(self.piece, self.solid);
         let bytes = text.as_bytes();
         let window = bytes.len().saturating_sub(MAX_FENCE_INFO_BYTES + 16);
@@ -375,17 +435,25 @@ impl Scanner {
             .or((window == 0).then_some(0))?;
         let fence = text.get(line..)?.trim_start_matches([' ', '\t']);
         let ticks = fence.trim_start_matches(['`', '~']);
-        (is_fence(fence) && !ticks.contains('`')).then_some(self.piece + line)
+        let start = self.piece + line;
+        // A bare fence closes a code block if one is open.
+        let bare = ticks.trim().is_empty();
+        let whole_line = memchr(b'\n', input.slice(self.solid, place).as_bytes()).is_some();
+        let closes =
+            bare && whole_line && self.fences.is_multiple_of(2) && self.last_fence == start;
+        (is_fence(fence) && !ticks.contains('`') && !closes).then_some(start)
     }
 
     /// Outside a block: up to where the text can be shown. The rest may become a mark, or a fence around a call.
     pub(super) fn settled_text(&self, input: Input<'_>) -> usize {
-        let fence = self.fence_before(input).or_else(|| {
+        let fence = self.fence_before(input, self.probe).or_else(|| {
             // One or two backticks at the beginning of a line may become a fence.
             let text = input.slice(self.piece, self.probe);
-            let bare = text.strip_suffix("``").or_else(|| text.strip_suffix('`'))?;
-            let line_start = bare.is_empty() || bare.ends_with('\n');
-            line_start.then_some(self.piece + bare.len())
+            let bare = text
+                .strip_suffix("``")
+                .or_else(|| text.strip_suffix('`'))
+                .unwrap_or(text);
+            self.line_before(input, self.piece + bare.len())
         });
         fence.unwrap_or(self.probe).min(self.probe)
     }
@@ -411,6 +479,7 @@ impl Scanner {
             && line
                 .get(..line_end.unwrap_or(line.len()))
                 .is_some_and(|rest| rest.trim().is_empty());
+        self.in_fence = !is_closing;
         let next = match (is_closing, line_end) {
             (true, Some(end)) => start + ticks + end,
             (true, None) => input.len(),

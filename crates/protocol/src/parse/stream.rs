@@ -130,6 +130,7 @@ impl Stream {
     fn begin(&self) -> Live {
         match &self.scanner.state {
             State::Tam { .. } => Live::Tam(TamLive::new(self.scanner.blocks.len())),
+            State::Xml { scan, .. } if self.scanner.is_extra(scan) => Live::None,
             State::Xml { scan, .. } => {
                 Live::Xml(XmlLive::new(self.scanner.blocks.len(), scan, &self.text))
             }
@@ -138,8 +139,9 @@ impl Stream {
     }
 
     fn tell_pieces(&mut self, on: &mut dyn FnMut(StreamEvent<'_>)) {
-        // A block that turned out to be prose takes its piece back.
-        self.pieces = self.pieces.min(self.scanner.pieces.len());
+        // A block that turned out to be prose takes its piece back, and the piece goes on.
+        let known = self.scanner.pieces.len();
+        self.pieces = self.pieces.saturating_sub(1).min(known);
         while let Some(piece) = self.scanner.pieces.get(self.pieces) {
             let start = piece.start.max(self.shown);
             if let Some(text) = self.text.get(start..piece.end)
@@ -187,7 +189,7 @@ impl Stream {
             (Live::Tam(live), State::Tam { scan, .. }, None) => {
                 live.fields(&self.text, &scan.block.fields, on);
                 if let Some(value) = &scan.value {
-                    live.value(&self.text, value, on);
+                    live.value(&self.text, value, self.scanner.frontier(), on);
                 }
             }
             (
@@ -201,7 +203,7 @@ impl Stream {
                 live.advance(&self.text, frame.body_end, on);
             }
             (Live::Xml(live), State::Xml { scan, .. }, None) if !complete => {
-                live.advance(&self.text, scan.probe, on);
+                live.advance(&self.text, scan.certain_end(), on);
             }
             _ => {}
         }

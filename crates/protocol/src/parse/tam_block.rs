@@ -1,7 +1,7 @@
 //! Reads the fields of one TAM block, in order, without deciding what they mean.
 
-use super::cursor::{Cursors, Input, Next};
-use super::marks::{Seen, TamMark, tam_mark};
+use super::cursor::{Cursors, Input, Next, unquoted};
+use super::marks::{Seen, TamMark};
 use super::notes::{Notes, quote};
 use super::tam_value::{Close, RawField, Shape, ValueScan, is_fence, is_separator, key_before};
 use crate::limits::{MAX_COMMENTS, MAX_FIELDS};
@@ -22,6 +22,8 @@ pub(super) struct TamScan {
     at: usize,
     pub(super) value: Option<ValueScan>,
     pub(super) block: RawTam,
+    /// There are too many fields; only the end is still looked for.
+    overflowing: bool,
 }
 
 /// A block that has been read.
@@ -54,6 +56,7 @@ impl TamScan {
             at: body,
             value: None,
             block: RawTam::default(),
+            overflowing: false,
         }
     }
 
@@ -69,7 +72,7 @@ impl TamScan {
                 self.at = next;
                 self.push(field);
             }
-            if self.block.fields.len() == MAX_FIELDS {
+            if self.overflowing {
                 return self.overflow(input, &mut ahead.cursors);
             }
             if let Some(step) = self.between_fields(input, &mut ahead.cursors) {
@@ -85,7 +88,7 @@ impl TamScan {
         match input.bytes().get(at) {
             None if input.complete => return Some(self.finish(input.len(), None)),
             None => return Some(TamStep::Wait),
-            Some(b'<') => match input.settle(tam_mark(input.bytes(), at)) {
+            Some(b'<') => match unquoted(input, at) {
                 Seen::Yes((TamMark::End, end)) => return Some(self.finish(at, Some(end))),
                 Seen::Yes((TamMark::Request, _)) => {
                     self.finish(at, None);
@@ -136,6 +139,10 @@ impl TamScan {
             Next::Open(family, open) if certain || line_end.is_ok() => {
                 if let Some((key, _)) = key_before(input.text, open, at, Shape::Loose) {
                     self.skip_text(input, Span::new(at, key.start));
+                    if self.block.fields.len() == MAX_FIELDS {
+                        self.overflowing = true;
+                        return None;
+                    }
                     self.value = Some(ValueScan::new(key, family, open));
                 } else {
                     let end = family.open_run_end(input.text, open);
@@ -213,7 +220,7 @@ impl TamScan {
         self.block
             .notes
             .add_with(Code::TooManyParameters, span, || {
-                format!("The block has {MAX_FIELDS} fields or more; split it into several calls.")
+                format!("The block has more than {MAX_FIELDS} fields; split it into several calls.")
             });
     }
 
@@ -229,11 +236,15 @@ impl TamScan {
             }
             return;
         }
-        let solid = text.trim_matches(|c: char| is_separator(c) || c.is_whitespace());
+        let layout = |c: char| is_separator(c) || c.is_whitespace();
+        let rest = text.trim_start_matches(layout);
+        let solid = rest.trim_end_matches(layout);
         if solid.is_empty() || is_fence(solid) {
             return;
         }
-        self.block.notes.add_with(Code::UnparsedLine, span, || {
+        let start = span.end - rest.len();
+        let place = Span::new(start, start + solid.len());
+        self.block.notes.add_with(Code::UnparsedLine, place, || {
             format!(
                 "'{}' is neither a field (key:»»»value«««) nor a comment (# …) and was left out.",
                 quote(solid)
@@ -262,7 +273,6 @@ fn skip_separators(input: Input<'_>, from: usize) -> usize {
         .take_while(|byte| matches!(byte, b' ' | b'\n' | b'\r' | b'\t' | b','))
         .count();
     let rest = rest.get(plain..).unwrap_or_default();
-    let solid =
-        rest.trim_start_matches(|c: char| c.is_whitespace() || is_separator(c) || c == '\u{feff}');
+    let solid = rest.trim_start_matches(|c: char| c.is_whitespace() || is_separator(c));
     from + plain + (rest.len() - solid.len())
 }

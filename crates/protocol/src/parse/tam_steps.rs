@@ -211,10 +211,12 @@ impl<'t> Steps<'t> {
             .filter_map(|field| Some((command_number(field, notes)?, field)))
             .collect();
         let bare = commands.iter().all(|(number, _)| number.is_none());
+        // A bare command is step 1, and makes way for a `command_1`.
+        let makes_way = commands.iter().any(|(number, _)| *number == Some(1));
         let mut steps: Vec<Step<'t>> = commands
             .iter()
             .map(|(number, field)| Step {
-                number: number.unwrap_or(u32::from(bare)),
+                number: number.unwrap_or(u32::from(!makes_way)),
                 tool: field.text.clone().into_trimmed(),
                 arguments: Arguments::default(),
                 span: field.span,
@@ -227,7 +229,11 @@ impl<'t> Steps<'t> {
             notes.add(
                 Code::UnnumberedCommand,
                 field.span,
-                "A command without number beside numbered ones became step 0; number every command.",
+                if makes_way {
+                    "A command without number beside numbered ones became step 0; number every command."
+                } else {
+                    "A command without number beside numbered ones became step 1; number every command."
+                },
             );
         }
         if steps.is_empty() {
@@ -270,12 +276,17 @@ impl<'t> Steps<'t> {
                 _ => Role::Step((at, name.len())),
             };
         }
+        if !self.bare && matches!(numbered, Some(("comment", _))) {
+            return Role::Comment;
+        }
         match self.steps.len() {
             // In a bare block `on_error_1` can only mean its one step.
             1 if self.bare && matches!(numbered, Some(("on_error" | "retry", 1))) => {
                 Role::Step((0, key.trim_end_matches(['_', '1']).len()))
             }
             1 => Role::Step((0, key.len())),
+            // Without any command the block is in error as a whole.
+            0 => Role::Command,
             _ => Role::Orphan,
         }
     }

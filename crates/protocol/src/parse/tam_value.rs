@@ -9,9 +9,6 @@ use super::marks::{Family, Seen, TamMark, tam_mark};
 use crate::Span;
 use crate::limits::MAX_KEY_BYTES;
 
-/// Longest beginning of a boundary mark that may stand at the end of the text so far, in bytes.
-const MAX_MARK_TAIL: usize = 512;
-
 /// A field as it stands in the text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RawField {
@@ -54,6 +51,7 @@ pub(super) struct ValueScan {
 /// Inside text that looks like a whole block within the value. Kept until it is known whether it is.
 #[derive(Debug, Clone)]
 struct Nested {
+    at: usize,
     ended: bool,
     before: ValueScan,
     cursors: Cursors,
@@ -92,34 +90,12 @@ impl ValueScan {
         [
             self.first_close,
             self.first_end,
-            self.nested
-                .as_ref()
-                .and_then(|nested| nested.before.request)
-                .or(self.request)
-                .map(|request| request.start),
+            self.nested.as_ref().map(|nested| nested.at),
+            self.request.map(|request| request.start),
         ]
         .into_iter()
         .flatten()
         .fold(usize::MAX, usize::min)
-    }
-
-    /// Where a run of closing characters begins that may still go on.
-    pub(super) fn open_run(&self, text: &str) -> Option<usize> {
-        (self.run == text.len() && self.run > self.last_close.end).then_some(self.run_start)
-    }
-
-    /// Up to where the text has been looked at; a boundary mark may have begun behind it.
-    pub(super) fn looked_to(&self, text: &str) -> usize {
-        let tail = text.len().saturating_sub(MAX_MARK_TAIL).max(self.start);
-        let open = memchr::memrchr(b'<', text.as_bytes().get(tail..).unwrap_or_default());
-        match open.map(|offset| tail + offset) {
-            Some(at) if tam_mark(text.as_bytes(), at) == Seen::Unclear => at,
-            _ => text.len(),
-        }
-    }
-
-    pub(super) fn close_mark(&self) -> &'static str {
-        self.family.close()
     }
 
     /// The finished field and where to read on; `None` while more text is needed.
@@ -152,7 +128,11 @@ impl ValueScan {
                     if self.run >= input.len() && !input.complete {
                         return None;
                     }
-                    self.close(self.run);
+                    match input.settle(self.shared_less(input)) {
+                        Seen::Unclear => return None,
+                        Seen::Yes(end) => self.close(end),
+                        Seen::No => self.close(self.run),
+                    }
                     continue;
                 }
                 Next::Mark(TamMark::End, start, end) => {
@@ -182,6 +162,17 @@ impl ValueScan {
         }
     }
 
+    /// In `<<<<|[END_TOOL]|>` the last `<` belongs to the boundary mark.
+    fn shared_less(&self, input: Input<'_>) -> Seen<usize> {
+        let whole = self.family.close().len();
+        match self.run.checked_sub(1) {
+            Some(less) if self.family == Family::Angles && less >= self.run_start + whole => {
+                tam_mark(input.bytes(), less).map(|_| less)
+            }
+            _ => Seen::No,
+        }
+    }
+
     fn close(&mut self, end: usize) {
         self.probe = end;
         if self.nested.as_ref().is_some_and(|nested| !nested.ended) {
@@ -207,13 +198,13 @@ impl ValueScan {
             nested.ended = false;
             return;
         }
-        if !begins_line(input.text, mark.start) {
-            return;
+        if begins_line(input.text, mark.start) {
+            self.request = Some(mark);
         }
-        self.request = Some(mark);
         if self.first_close.is_none() && self.first_end.is_none() && mark.start >= no_nested_before
         {
             self.nested = Some(Box::new(Nested {
+                at: mark.start,
                 ended: false,
                 before: self.clone(),
                 cursors: *cursors,
@@ -223,7 +214,16 @@ impl ValueScan {
 
     /// Whether the opening mark at `at` belongs to a key that ends this value.
     fn boundary_at_key(&self, input: Input<'_>, at: usize) -> Option<Boundary> {
-        let (key, left) = key_before(input.text, at, self.start, Shape::Strict)?;
+        // Behind a closing mark the next field is expected, so more is taken for a key than within a text.
+        let shape = if self.first_close.is_some() {
+            Shape::Loose
+        } else {
+            Shape::Strict
+        };
+        let (key, left) = key_before(input.text, at, self.last_close.end, shape)?;
+        if key.of(input.text).starts_with('#') {
+            return None;
+        }
         let open_request = self
             .request
             .filter(|request| request.start >= self.last_close.end);
@@ -335,10 +335,9 @@ pub(super) fn belongs_to_key(c: char, shape: Shape) -> bool {
     match shape {
         Shape::Loose => true,
         Shape::Strict => {
-            c.is_alphanumeric()
-                || is_blank(c)
-                || matches!(c, '_' | '-' | '.' | '*' | '`' | '"' | '\'')
-                || unicode_normalization::char::is_combining_mark(c)
+            !c.is_ascii()
+                || c.is_ascii_alphanumeric()
+                || matches!(c, ' ' | '\t' | '_' | '-' | '.' | '*' | '`' | '"' | '\'')
         }
     }
 }
@@ -349,7 +348,7 @@ pub(super) fn is_blank(c: char) -> bool {
 
 /// What may stand between two fields without meaning anything.
 pub(super) fn is_separator(c: char) -> bool {
-    is_blank(c) || matches!(c, ',' | '，' | ';' | '；' | '、')
+    is_blank(c) || matches!(c, ',' | '，' | ';' | '；' | '、' | '\u{feff}')
 }
 
 fn line_start(text: &str, at: usize) -> usize {

@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 
+use super::notes::Notes;
 use super::read_block;
 use super::scanner::Scanner;
-use crate::{Code, Reply, Span};
+use crate::limits::MAX_DIAGNOSTICS;
+use crate::{Block, Code, Reply, Span};
 
 pub(super) fn reply<'t>(text: &'t str, scanner: Scanner) -> Reply<'t> {
     let first = scanner.blocks.first().map(|block| block.span.start);
@@ -12,11 +14,12 @@ pub(super) fn reply<'t>(text: &'t str, scanner: Scanner) -> Reply<'t> {
     let pieces = scanner.pieces;
     let mut notes = scanner.notes;
 
-    let blocks: Vec<_> = scanner
+    let mut blocks: Vec<_> = scanner
         .blocks
         .into_iter()
         .map(|raw| read_block(text, raw))
         .collect();
+    bound_warnings(&mut blocks, &mut notes);
     let mixed = blocks.iter().find(|block| {
         blocks
             .first()
@@ -49,6 +52,32 @@ pub(super) fn reply<'t>(text: &'t str, scanner: Scanner) -> Reply<'t> {
         trailing_text: joined(text, pieces.get(after..).unwrap_or_default()),
         blocks,
         diagnostics: notes.finish(),
+    }
+}
+
+/// Each block keeps few warnings; all blocks together keep no more than one does. Errors always stay.
+fn bound_warnings(blocks: &mut [Block<'_>], notes: &mut Notes) {
+    let mut room = MAX_DIAGNOSTICS;
+    let mut cut = None;
+    for block in blocks {
+        block.diagnostics.retain(|diagnostic| {
+            if diagnostic.is_error() {
+                return true;
+            }
+            let keep = room > 0;
+            room = room.saturating_sub(1);
+            if !keep {
+                cut.get_or_insert(diagnostic.span);
+            }
+            keep
+        });
+    }
+    if let Some(span) = cut {
+        notes.add(
+            Code::MoreDiagnostics,
+            span,
+            "Further remarks on later blocks are not listed.",
+        );
     }
 }
 

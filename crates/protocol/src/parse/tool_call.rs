@@ -13,6 +13,9 @@ use super::xml_read::{self, Fault};
 use super::xml_tree::{Element, unescaped};
 use crate::{Argument, Block, Code, Protocol, Span, ToolCallRequest, Value};
 
+/// Tags that hold a parameter, and so cannot be a tool's name.
+const PARAMETER_TAGS: [&str; 5] = ["param", "parameter", "arg", "argument", "parameters"];
+
 pub(super) fn block<'t>(text: &'t str, raw: &RawXml, span: Span) -> Block<'t> {
     let mut notes = Notes::default();
     let mut comments = Vec::new();
@@ -104,7 +107,8 @@ fn xml_call<'t>(
         .unwrap_or_default();
     let mut elements = body.elements;
     let mut tool = attribute(attributes, "name").or_else(|| attribute(attributes, "tool"));
-    if tool.is_none() && elements.len() == 1 {
+    let is_parameter = |element: &Element<'_>| PARAMETER_TAGS.contains(&element.name.as_ref());
+    if tool.is_none() && elements.len() == 1 && !elements.iter().any(is_parameter) {
         // `<tool_call><function=NAME>…` and `<tool_call><NAME>…`
         if let Some(only) = elements.pop() {
             let (name, element) = named(only);

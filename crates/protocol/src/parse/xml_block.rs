@@ -2,9 +2,9 @@
 
 use memchr::memchr;
 
-use super::cursor::Input;
+use super::cursor::{Input, unquoted};
 use super::marks::{
-    FINDERS, OpenTag, Seen, TamMark, close_tag, exactly, next_less, open_tag, skip_blanks, tam_mark,
+    FINDERS, OpenTag, Seen, TamMark, close_tag, exactly, next_less, open_tag, skip_blanks,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub(super) struct XmlScan {
     pub(super) kind: XmlKind,
     pub(super) tag: OpenTag,
     pub(super) start: usize,
-    pub(super) probe: usize,
+    probe: usize,
     inside: Inside,
     /// Where the unfinished CDATA section or comment begins.
     opened: usize,
@@ -45,6 +45,8 @@ pub(super) struct XmlScan {
     other_block: Option<usize>,
     /// An earlier search has shown that nothing closes it.
     hopeless: bool,
+    /// The opening tag says more than its name.
+    has_attributes: bool,
 }
 
 /// A block that has been framed.
@@ -70,7 +72,14 @@ pub(super) enum XmlStep {
 }
 
 impl XmlScan {
-    pub(super) fn new(kind: XmlKind, start: usize, tag: OpenTag, hopeless: bool) -> Self {
+    pub(super) fn new(
+        input: Input<'_>,
+        kind: XmlKind,
+        start: usize,
+        tag: OpenTag,
+        hopeless: bool,
+    ) -> Self {
+        let attributes = input.slice(tag.attributes, tag.end);
         Self {
             kind,
             tag,
@@ -81,6 +90,7 @@ impl XmlScan {
             has_element: false,
             other_block: None,
             hopeless,
+            has_attributes: attributes.contains(|c: char| c.is_alphanumeric()),
         }
     }
 
@@ -120,7 +130,7 @@ impl XmlScan {
             from = at + 1;
             let seen = match bytes.get(at + 1) {
                 None => Seen::Unclear,
-                Some(b'!' | b'/' | b'|' | b' ' | b'\t') => self.special(bytes, at),
+                Some(b'!' | b'/' | b'|' | b' ' | b'\t') => self.special(input, at),
                 Some(b't' | b'T') if self.kind == XmlKind::ToolCall => {
                     open_tag(bytes, at, XmlKind::ToolCall.name()).map(|_| Found::Another)
                 }
@@ -141,7 +151,7 @@ impl XmlScan {
                 }
                 Seen::Yes(found) => return found,
                 Seen::Unclear => return Found::Exhausted,
-                Seen::No => self.has_element |= begins_tag(bytes, at),
+                Seen::No => self.has_element |= bytes.get(at + 1).is_some_and(may_begin_name),
             }
         }
         self.probe = from.max(input.len());
@@ -149,14 +159,15 @@ impl XmlScan {
     }
 
     /// A `<` with something behind it that no tag's name begins with.
-    fn special(&mut self, bytes: &[u8], at: usize) -> Seen<Found> {
+    fn special(&mut self, input: Input<'_>, at: usize) -> Seen<Found> {
+        let bytes = input.bytes();
         let section = match bytes.get(skip_blanks(bytes, at + 1)) {
             None => return Seen::Unclear,
             Some(b'/') => {
                 return close_tag(bytes, at, self.kind.name()).map(|next| Found::End(at, next));
             }
             Some(b'|') => {
-                return match tam_mark(bytes, at) {
+                return match unquoted(input, at) {
                     Seen::Yes((TamMark::Request, next)) => Seen::Yes(Found::Request(next)),
                     Seen::Yes((TamMark::End, _)) | Seen::No => Seen::No,
                     Seen::Unclear => Seen::Unclear,
@@ -200,7 +211,7 @@ impl XmlScan {
             !self.has_element && !self.tag.canonical && !body.trim_start().starts_with('{');
         if self.kind == XmlKind::Action && only_words && !body.trim().is_empty() {
             return XmlStep::Prose {
-                next,
+                next: self.tag.end,
                 unclosed: false,
             };
         }
@@ -234,9 +245,14 @@ impl XmlScan {
         self.done(end, end, false)
     }
 
+    /// Up to where the text surely belongs to the block.
+    pub(super) fn certain_end(&self) -> usize {
+        self.other_block.unwrap_or(self.probe).min(self.probe)
+    }
+
     /// No call is meant where words follow the tag instead of a tag or JSON.
     fn begins_with_words(&self, body: &str) -> bool {
-        let has_name = self.kind == XmlKind::ToolCall && self.tag.attributes + 1 < self.tag.end;
+        let has_name = self.kind == XmlKind::ToolCall && self.has_attributes;
         let first = body.trim_start().chars().next();
         !has_name && first.is_some_and(|first| first != '<' && first != '{')
     }
@@ -275,26 +291,46 @@ enum Found {
     Exhausted,
 }
 
+fn may_begin_name(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || *byte == b'_' || !byte.is_ascii()
+}
+
 /// Whether the `<` at `at` can begin a tag; otherwise it is a less-than sign that was not escaped.
 pub(super) fn begins_tag(bytes: &[u8], at: usize) -> bool {
-    match bytes.get(at + 1) {
+    match tag_begins(bytes, at) {
+        Seen::Yes(()) => true,
+        Seen::No => false,
+        // A `<` at the very end is a tag that was cut off.
+        Seen::Unclear => bytes.len() == at + 1,
+    }
+}
+
+/// The same while the text may go on.
+pub(super) fn tag_begins(bytes: &[u8], at: usize) -> Seen<()> {
+    const LONGEST: usize = 128;
+    let begins = match bytes.get(at + 1) {
+        None => return Seen::Unclear,
         Some(b'/' | b'?' | b'_' | b':') => true,
-        Some(b'!') => bytes
-            .get(at + 2)
-            .is_some_and(|&byte| matches!(byte, b'-' | b'[' | b'D' | b'd')),
+        Some(b'!') => match bytes.get(at + 2) {
+            None => return Seen::Unclear,
+            Some(byte) => matches!(byte, b'-' | b'[' | b'D' | b'd'),
+        },
         Some(byte) if byte.is_ascii_digit() => {
             // `<3d_render>` is a tag, `a <5 b` is not.
             let rest = bytes.get(at + 1..).unwrap_or_default();
             let name = rest
                 .iter()
-                .take(128)
+                .take(LONGEST)
                 .take_while(|byte| {
                     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':')
                 })
                 .count();
+            if name == rest.len() && name < LONGEST {
+                return Seen::Unclear;
+            }
             matches!(rest.get(name), Some(b'>' | b'/'))
         }
         Some(byte) => byte.is_ascii_alphabetic() || !byte.is_ascii(),
-        None => true,
-    }
+    };
+    if begins { Seen::Yes(()) } else { Seen::No }
 }

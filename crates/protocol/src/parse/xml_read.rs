@@ -286,7 +286,14 @@ impl<'t> Builder<'t> {
             .trim()
             .trim_matches('`');
         match self.open.last() {
-            Some(open) if open.element.name == name => {}
+            // `<parameter=city>` is closed by `</parameter>`.
+            Some(open)
+                if open.element.name == name
+                    || open
+                        .element
+                        .name
+                        .split_once('=')
+                        .is_some_and(|(kind, _)| kind == name) => {}
             Some(open) => {
                 let expected = open.element.name.to_string();
                 let (line, column) = line_column(self.body, open.element.span.start - self.offset);

@@ -297,6 +297,14 @@ fn shows_no_mark(streamed: &Streamed, dialect: Dialect) -> Verdict {
         for (start, _) in text.match_indices('<') {
             let (head, tail) = text.split_at(start);
             if let Mark::Whole(length) = marks::read(tail) {
+                // What stood on both sides of a removed end mark may look like one; the model did not write it.
+                if !streamed
+                    .reply
+                    .raw_text
+                    .contains(tail.get(..length).unwrap_or_default())
+                {
+                    continue;
+                }
                 let after = tail.get(length..).unwrap_or_default();
                 law!(
                     head.trim_end_matches([' ', '\t']).ends_with('`')

@@ -8,5 +8,7 @@ mod marks;
 mod matcher;
 mod mutation;
 mod properties;
+mod round_trip;
+mod round_trip_bound;
 mod streams;
 mod vectors;
