@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value as Json};
 
 use crate::Span;
+use crate::limits::MAX_RETRY;
 
 /// The way a call was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -59,6 +60,23 @@ pub enum OnError {
     #[default]
     Stop,
     Continue,
+}
+
+impl OnError {
+    /// Reads it as a model writes it: any letter case, blanks around it.
+    pub fn read(text: &str) -> Option<Self> {
+        match text.trim().to_ascii_lowercase().as_str() {
+            "stop" => Some(Self::Stop),
+            "continue" => Some(Self::Continue),
+            _ => None,
+        }
+    }
+}
+
+/// How often a failed step is tried again, as a model writes it.
+pub(crate) fn read_retry(text: &str) -> Option<u8> {
+    let times = text.trim().parse().ok()?;
+    (times <= MAX_RETRY).then_some(times)
 }
 
 /// How the text of a parameter is to be read.

@@ -95,6 +95,20 @@ codes! {
     MoreDiagnostics = "more_diagnostics", Warning;
 }
 
+impl Code {
+    /// Errors that are none where the tool declares a parameter of that very name (`retry`, `uri_x`, …). The
+    /// parser does not know the tool, so `bind` decides and reports them.
+    pub const fn is_left_to_bind(self) -> bool {
+        matches!(
+            self,
+            Self::ConflictingUri
+                | Self::UnknownTypeHint
+                | Self::InvalidOnError
+                | Self::InvalidRetry
+        )
+    }
+}
+
 impl Serialize for Code {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())

@@ -4,6 +4,8 @@
 pub const MAX_KEY_BYTES: usize = 256;
 /// Fields read from one TAM block; more give `too_many_parameters`.
 pub const MAX_FIELDS: usize = 2_048;
+/// Value marks and stray lines looked at in the TAM blocks of one reply; more give `too_many_parameters`.
+pub const MAX_MARKS: usize = 25_000;
 /// Blocks read from one reply; more give `too_many_blocks` and stay text.
 pub const MAX_BLOCKS: usize = 128;
 /// Calls read from one `<ACTION>` block or one native reply.

@@ -186,7 +186,7 @@ impl Observation {
         Self::new(tool, Outcome::Error(failure))
     }
 
-    /// What the model must be told about a block: one observation for each error, so that nothing it wrote
+    /// What the model must be told about a block (what `bind` will say of its calls left out): one observation for each error, so that nothing it wrote
     /// is dropped in silence, and one for each part that was left out of a block that runs all the same.
     pub fn of_block(block: &Block<'_>) -> Vec<Self> {
         block
@@ -209,6 +209,7 @@ impl Observation {
         let reason = diagnostic.code.as_str().to_owned();
         let message = diagnostic.message.to_string();
         let outcome = match diagnostic.code {
+            code if code.is_left_to_bind() => return None,
             _ if diagnostic.is_error() => Outcome::Error(Failure {
                 reason: Some(reason),
                 ..Failure::new(ErrorCode::ProtocolMalformed, message)

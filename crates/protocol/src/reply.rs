@@ -82,9 +82,13 @@ impl<'a> Reply<'a> {
 }
 
 impl Block<'_> {
-    /// A block with an error is told to the model, never run.
+    /// A block with an error is told to the model, never run. Errors that only the tool can settle are left
+    /// to `bind`, which refuses the call unless the tool declares that name.
     pub fn is_runnable(&self) -> bool {
-        !self.diagnostics.iter().any(Diagnostic::is_error)
+        !self
+            .diagnostics
+            .iter()
+            .any(|diagnostic| diagnostic.is_error() && !diagnostic.code.is_left_to_bind())
     }
 
     pub fn into_owned(self) -> Block<'static> {

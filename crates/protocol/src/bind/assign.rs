@@ -5,9 +5,11 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value as Json;
 
 use super::names::{Declared, Target, shown};
-use super::problem::{Faults, Place, Problem, ProblemCode, list, quote_name};
+use super::problem::{Faults, Place, Problem, ProblemCode, list, quote_name, quote_text};
 use super::suggest::Nearest;
-use crate::{Argument, OnError, Source, ToolCallRequest};
+use crate::call::read_retry;
+use crate::limits::MAX_RETRY;
+use crate::{Argument, OnError, Source, ToolCallRequest, TypeHint, Value};
 
 /// An argument in its place.
 #[derive(Clone, Copy)]
@@ -75,6 +77,7 @@ impl<'r, 'd> Desk<'r, 'd, '_> {
                 .declared
                 .target(self.request.protocol, self.request.index, modifier);
             let Target::Parameter { index, .. } = target else {
+                self.check_modifier(modifier);
                 continue;
             };
             match modifier.name.as_ref() {
@@ -87,6 +90,43 @@ impl<'r, 'd> Desk<'r, 'd, '_> {
             }
             self.place(index, modifier, false);
         }
+    }
+
+    /// The parser could not refuse it: the name might have been a parameter of this tool.
+    fn check_modifier(&mut self, modifier: &Argument<'_>) {
+        let Value::Text(text) = &modifier.value else {
+            return;
+        };
+        let said = text.trimmed();
+        let (valid, expected) = match modifier.name.as_ref() {
+            "on_error" => (
+                OnError::read(&said).is_some(),
+                "stop or continue".to_owned(),
+            ),
+            "retry" => (
+                read_retry(&said).is_some(),
+                format!("a whole number from 0 to {MAX_RETRY}"),
+            ),
+            _ => (
+                TypeHint::read(&said).is_some(),
+                TypeHint::ALL.map(TypeHint::as_str).join(", "),
+            ),
+        };
+        if valid {
+            return;
+        }
+        self.faults.push(|| Problem {
+            code: ProblemCode::InvalidValue,
+            path: pointer(&modifier.name),
+            received: quote_text(&said),
+            suggestion: None,
+            message: format!(
+                "{} must be {expected}, received {}",
+                quote_name(&modifier.name),
+                quote_text(&said)
+            ),
+            expected,
+        });
     }
 
     fn take(&mut self, argument: &'r Argument<'r>) {

@@ -59,6 +59,11 @@ pub(super) fn call(protocol: Protocol, arguments: Json) -> ToolCallRequest<'stat
     request
 }
 
+fn saying<'a>(text: &'a str, mut field: Argument<'a>) -> Argument<'a> {
+    field.value = Value::Text(Text::new(text, ""));
+    field
+}
+
 /// `a=v uri:b=v` for a bound call, the codes of the problems otherwise.
 pub(super) fn outcome(request: &ToolCallRequest<'_>, definition: &ToolDefinition) -> String {
     match bind(request, definition) {
@@ -86,9 +91,9 @@ pub(super) fn outcome(request: &ToolCallRequest<'_>, definition: &ToolDefinition
 fn a_declared_modifier_is_a_parameter_and_no_modifier() {
     let mut request = tam(vec![field("x", "x_1")]);
     request.modifiers = vec![
-        field("on_error", "on_error_1"),
-        field("retry", "retry_1"),
-        field("type_hint_x", "type_hint_x_1"),
+        saying("continue", field("on_error", "on_error_1")),
+        saying("3", field("retry", "retry_1")),
+        saying("json", field("type_hint_x", "type_hint_x_1")),
     ];
     request.on_error = OnError::Continue;
     request.retry = 3;
@@ -98,7 +103,7 @@ fn a_declared_modifier_is_a_parameter_and_no_modifier() {
     let bound = bind(&request, &declared).unwrap();
     assert_eq!(
         Json::from(bound.arguments),
-        json!({"onError": "v", "x": "v", "type_hint_x": "v"})
+        json!({"onError": "continue", "x": "v", "type_hint_x": "json"})
     );
     assert_eq!((bound.on_error, bound.retry), (OnError::Stop, 3));
 
@@ -108,6 +113,28 @@ fn a_declared_modifier_is_a_parameter_and_no_modifier() {
     request.arguments.clear();
     let bound = bind(&request, &plain).unwrap();
     assert_eq!((bound.on_error, bound.retry), (OnError::Continue, 0));
+}
+
+/// What the parser calls an error is one only where the tool does not declare that name.
+#[test]
+fn the_tool_settles_what_the_parser_could_not() {
+    for (fields, declared, expected) in [
+        ("retry:»»»often«««", "retry", "retry=often"),
+        ("retry:»»»often«««", "x", "invalid_value"),
+        ("on_error:»»»ask«««", "on_error", "on_error=ask"),
+        ("on_error:»»»ask«««", "x", "invalid_value"),
+        ("x:»»»1«««\ntype_hint_x:»»»yaml«««", "x", "invalid_value"),
+        ("x:»»»1«««\nuri_x:»»»fam://a«««", "x", "conflicting_uri"),
+    ] {
+        let text = format!("<|[REQUEST_TOOL]|>\ncommand:»»»T«««\n{fields}\n<|[END_TOOL]|>");
+        let reply = crate::parse(&text);
+        let call = reply.calls().next().expect(fields);
+        assert_eq!(
+            outcome(call, &strings(&[declared])),
+            expected,
+            "{fields} for {declared}"
+        );
+    }
 }
 
 #[test]

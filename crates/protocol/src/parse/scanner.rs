@@ -32,6 +32,8 @@ pub(super) struct Scanner {
     pub(super) probe: usize,
     /// End of the last character before `probe` that is no white space.
     solid: usize,
+    /// A line break follows it.
+    line_ended: bool,
     seen_solid_to: usize,
     has_action: bool,
     /// An `<ACTION>` was never closed, so no later one is.
@@ -100,13 +102,14 @@ impl Scanner {
         Self {
             dialect,
             state: State::Outside,
-            pieces: Vec::new(),
+            pieces: Vec::with_capacity(2),
             blocks: Vec::new(),
             notes: Notes::default(),
             ahead: Lookahead::default(),
             piece: 0,
             probe: 0,
             solid: 0,
+            line_ended: false,
             seen_solid_to: 0,
             has_action: false,
             action_unclosed: false,
@@ -223,7 +226,7 @@ impl Scanner {
             self.give_up(at);
             return None;
         }
-        let fence = self.fence_before(input, at);
+        let fence = self.fence_before(input);
         let between = input.slice(self.piece, at);
         let fenced = fence.is_some() || (self.in_fence && between.trim().is_empty());
         self.in_fence = false;
@@ -384,7 +387,10 @@ impl Scanner {
         let trimmed = fresh.trim_end();
         if !trimmed.is_empty() {
             self.solid = self.seen_solid_to + trimmed.len();
+            self.line_ended = false;
         }
+        let rest = fresh.as_bytes().get(trimmed.len()..).unwrap_or_default();
+        self.line_ended |= memchr(b'\n', rest).is_some();
         if input.text.is_char_boundary(to) {
             self.seen_solid_to = to;
         }
@@ -425,8 +431,8 @@ impl Scanner {
         (line == self.piece || input.bytes().get(line - 1) == Some(&b'\n')).then_some(line)
     }
 
-    /// Where the line begins that opens a code fence directly before `place`, if there is one.
-    pub(super) fn fence_before(&self, input: Input<'_>, place: usize) -> Option<usize> {
+    /// Where the line begins that opens a code fence directly before the present place, if there is one.
+    pub(super) fn fence_before(&self, input: Input<'_>) -> Option<usize> {
         let text = input.slice(self.piece, self.solid);
         let bytes = text.as_bytes();
         let window = bytes.len().saturating_sub(MAX_FENCE_INFO_BYTES + 16);
@@ -438,15 +444,14 @@ impl Scanner {
         let start = self.piece + line;
         // A bare fence closes a code block if one is open.
         let bare = ticks.trim().is_empty();
-        let whole_line = memchr(b'\n', input.slice(self.solid, place).as_bytes()).is_some();
         let closes =
-            bare && whole_line && self.fences.is_multiple_of(2) && self.last_fence == start;
+            bare && self.line_ended && self.fences.is_multiple_of(2) && self.last_fence == start;
         (is_fence(fence) && !ticks.contains('`') && !closes).then_some(start)
     }
 
     /// Outside a block: up to where the text can be shown. The rest may become a mark, or a fence around a call.
     pub(super) fn settled_text(&self, input: Input<'_>) -> usize {
-        let fence = self.fence_before(input, self.probe).or_else(|| {
+        let fence = self.fence_before(input).or_else(|| {
             // One or two backticks at the beginning of a line may become a fence.
             let text = input.slice(self.piece, self.probe);
             let bare = text

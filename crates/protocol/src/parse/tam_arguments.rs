@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::notes::{Notes, quote};
+use crate::call::read_retry;
 use crate::limits::MAX_RETRY;
 use crate::{Argument, Code, OnError, ToolCallRequest, TypeHint, Value};
 
@@ -117,6 +118,7 @@ impl<'t> Arguments<'t> {
 
     pub(super) fn apply(self, call: &mut ToolCallRequest<'t>, notes: &mut Notes) {
         let mut hints: Vec<(Cow<'t, str>, TypeHint)> = Vec::new();
+        call.arguments.reserve_exact(self.list.len());
         for (kind, argument) in self.list {
             let Value::Text(text) = &argument.value else {
                 continue;
@@ -136,16 +138,15 @@ impl<'t> Arguments<'t> {
                         )
                     }),
                 },
-                Kind::OnError => match said.to_ascii_lowercase().as_str() {
-                    "stop" => call.on_error = OnError::Stop,
-                    "continue" => call.on_error = OnError::Continue,
-                    _ => notes.add_with(Code::InvalidOnError, argument.span, || {
+                Kind::OnError => match OnError::read(&said) {
+                    Some(on_error) => call.on_error = on_error,
+                    None => notes.add_with(Code::InvalidOnError, argument.span, || {
                         format!("on_error is '{}'; use stop or continue.", quote(&said))
                     }),
                 },
-                Kind::Retry => match said.parse::<u8>() {
-                    Ok(times) if times <= MAX_RETRY => call.retry = times,
-                    _ => notes.add_with(Code::InvalidRetry, argument.span, || {
+                Kind::Retry => match read_retry(&said) {
+                    Some(times) => call.retry = times,
+                    None => notes.add_with(Code::InvalidRetry, argument.span, || {
                         format!(
                             "retry is '{}'; use a whole number from 0 to {MAX_RETRY}.",
                             quote(&said)

@@ -4,15 +4,27 @@ use super::cursor::{Cursors, Input, Next, unquoted};
 use super::marks::{Seen, TamMark};
 use super::notes::{Notes, quote};
 use super::tam_value::{Close, RawField, Shape, ValueScan, is_fence, is_separator, key_before};
-use crate::limits::{MAX_COMMENTS, MAX_FIELDS};
+use crate::limits::{MAX_COMMENTS, MAX_FIELDS, MAX_MARKS};
 use crate::{Code, Span};
 
 /// What is remembered from block to block, so that no part of the text is searched again.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Lookahead {
     pub(super) cursors: Cursors,
     /// Before this place, no text that looks like a block is content of a value.
-    pub(super) no_nested_before: usize,
+    no_nested_before: usize,
+    /// How many more marks and stray lines are looked at.
+    budget: usize,
+}
+
+impl Default for Lookahead {
+    fn default() -> Self {
+        Self {
+            cursors: Cursors::default(),
+            no_nested_before: 0,
+            budget: MAX_MARKS,
+        }
+    }
 }
 
 /// A block that is being read.
@@ -55,7 +67,10 @@ impl TamScan {
             body,
             at: body,
             value: None,
-            block: RawTam::default(),
+            block: RawTam {
+                fields: Vec::with_capacity(8),
+                ..RawTam::default()
+            },
             overflowing: false,
         }
     }
@@ -63,26 +78,32 @@ impl TamScan {
     pub(super) fn step(&mut self, input: Input<'_>, ahead: &mut Lookahead) -> TamStep {
         loop {
             if let Some(value) = &mut self.value {
-                let Some((field, next)) =
-                    value.step(input, &mut ahead.cursors, &mut ahead.no_nested_before)
-                else {
+                let Some((field, next)) = value.step(
+                    input,
+                    &mut ahead.cursors,
+                    &mut ahead.no_nested_before,
+                    &mut ahead.budget,
+                ) else {
                     return TamStep::Wait;
                 };
                 self.value = None;
                 self.at = next;
                 self.push(field);
             }
-            if self.overflowing {
+            if self.overflowing || ahead.budget == 0 {
                 return self.overflow(input, &mut ahead.cursors);
             }
-            if let Some(step) = self.between_fields(input, &mut ahead.cursors) {
+            if let Some(step) = self.between_fields(input, ahead) {
                 return step;
             }
         }
     }
 
     /// One thing between two fields; `None` to go on.
-    fn between_fields(&mut self, input: Input<'_>, cursors: &mut Cursors) -> Option<TamStep> {
+    fn between_fields(&mut self, input: Input<'_>, ahead: &mut Lookahead) -> Option<TamStep> {
+        let Lookahead {
+            cursors, budget, ..
+        } = ahead;
         self.at = skip_separators(input, self.at);
         let at = self.at;
         match input.bytes().get(at) {
@@ -110,7 +131,8 @@ impl TamScan {
         let line_end = loop {
             let end = cursors.line_end(input, line);
             match end {
-                Ok(end) if end < place && end < input.len() => {
+                Ok(end) if end < place && end < input.len() && *budget > 0 => {
+                    *budget -= 1;
                     self.line(input, Span::new(line, end));
                     line = end + 1;
                     self.at = line;
@@ -135,6 +157,9 @@ impl TamScan {
             self.at = end;
             return None;
         }
+        if *budget == 0 {
+            return None;
+        }
         match next {
             Next::Open(family, open) if certain || line_end.is_ok() => {
                 if let Some((key, _)) = key_before(input.text, open, at, Shape::Loose) {
@@ -149,6 +174,7 @@ impl TamScan {
                     if end >= input.len() && !input.complete {
                         return Some(TamStep::Wait);
                     }
+                    *budget -= 1;
                     self.skip_text(input, Span::new(at, end));
                     self.at = end;
                 }
@@ -220,7 +246,10 @@ impl TamScan {
         self.block
             .notes
             .add_with(Code::TooManyParameters, span, || {
-                format!("The block has more than {MAX_FIELDS} fields; split it into several calls.")
+                format!(
+                "The block has more than {MAX_FIELDS} fields, or the reply more than {MAX_MARKS} marks; split it \
+                 into several calls, or pass large values by reference (uri_…)."
+            )
             });
     }
 

@@ -104,9 +104,15 @@ impl ValueScan {
         input: Input<'_>,
         cursors: &mut Cursors,
         no_nested_before: &mut usize,
+        budget: &mut usize,
     ) -> Option<(RawField, usize)> {
         loop {
-            let boundary = match cursors.next(input, self.probe, Some(self.family)) {
+            let next = cursors.next(input, self.probe, Some(self.family));
+            if next != Next::Wait && *budget == 0 {
+                return Some(self.finish(Boundary::Text(self.probe)));
+            }
+            *budget -= usize::from(next != Next::Wait);
+            let boundary = match next {
                 Next::Wait => return None,
                 Next::Nothing => Boundary::Text(input.len()),
                 Next::Open(family, at) => match self.boundary_at_key(input, at) {
@@ -302,17 +308,9 @@ pub(super) fn key_before(
     let whole = colon
         .strip_suffix(':')
         .or_else(|| colon.strip_suffix('：'))?;
-    let mut left = whole.len();
-    let mut named = false;
-    for (at, c) in whole.char_indices().rev() {
-        if !belongs_to_key(c, shape) {
-            break;
-        }
-        if whole.len() - at > MAX_KEY_BYTES {
-            return None;
-        }
-        named |= c.is_alphanumeric();
-        left = at;
+    let (left, named) = key_start(whole, shape);
+    if whole.len() - left > MAX_KEY_BYTES {
+        return None;
     }
     if !named {
         return None;
@@ -324,21 +322,41 @@ pub(super) fn key_before(
     Some((Span::new(start, end), floor + left))
 }
 
+/// Where the key at the end of a text begins, and whether it has a letter or digit in it. Looks no further
+/// than a little beyond the longest key.
+fn key_start(text: &str, shape: Shape) -> (usize, bool) {
+    let bytes = text.as_bytes();
+    let floor = text.len().saturating_sub(MAX_KEY_BYTES + 1);
+    let mut left = text.len();
+    let mut named = false;
+    while left > floor {
+        let Some(&byte) = bytes.get(left - 1) else {
+            break;
+        };
+        let c = if byte.is_ascii() {
+            char::from(byte)
+        } else {
+            match text.get(..left).and_then(|head| head.chars().next_back()) {
+                Some(c) => c,
+                None => break,
+            }
+        };
+        if !belongs_to_key(c, shape) {
+            break;
+        }
+        named = named || c.is_alphanumeric();
+        left -= c.len_utf8();
+    }
+    (left, named)
+}
+
 /// Whether a character can stand in a key. Marks and line breaks never can.
 pub(super) fn belongs_to_key(c: char, shape: Shape) -> bool {
-    if matches!(
-        c,
-        '\n' | '\r' | ':' | '：' | '<' | '>' | '»' | '«' | '「' | '」'
-    ) {
-        return false;
-    }
-    match shape {
-        Shape::Loose => true,
-        Shape::Strict => {
-            !c.is_ascii()
-                || c.is_ascii_alphanumeric()
-                || matches!(c, ' ' | '\t' | '_' | '-' | '.' | '*' | '`' | '"' | '\'')
-        }
+    match c {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | ' ' => true,
+        '\n' | '\r' | ':' | '：' | '<' | '>' | '»' | '«' | '「' | '」' => false,
+        '\t' | '-' | '.' | '*' | '`' | '"' | '\'' => true,
+        c => shape == Shape::Loose || !c.is_ascii(),
     }
 }
 

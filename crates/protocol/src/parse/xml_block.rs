@@ -130,6 +130,7 @@ impl XmlScan {
             from = at + 1;
             let seen = match bytes.get(at + 1) {
                 None => Seen::Unclear,
+                Some(b' ' | b'\t') if !may_follow_blank(bytes.get(at + 2)) => Seen::No,
                 Some(b'!' | b'/' | b'|' | b' ' | b'\t') => self.special(input, at),
                 Some(b't' | b'T') if self.kind == XmlKind::ToolCall => {
                     open_tag(bytes, at, XmlKind::ToolCall.name()).map(|_| Found::Another)
@@ -289,6 +290,11 @@ enum Found {
     /// A block begins that ends this one.
     Another,
     Exhausted,
+}
+
+/// Whether a `<` and a blank may still become a mark.
+fn may_follow_blank(byte: Option<&u8>) -> bool {
+    matches!(byte, None | Some(b'/' | b'|' | b' ' | b'\t'))
 }
 
 fn may_begin_name(byte: &u8) -> bool {
