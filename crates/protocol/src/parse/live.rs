@@ -200,7 +200,12 @@ impl XmlLive {
         };
         if self.cdata {
             let end = memmem::find(rest.as_bytes(), b"]]>");
-            let length = end.unwrap_or_else(|| rest.trim_end_matches(']').len());
+            // Two brackets at the end may be half of the closing mark.
+            let open = rest
+                .strip_suffix("]]")
+                .or_else(|| rest.strip_suffix(']'))
+                .unwrap_or(rest);
+            let length = end.unwrap_or(open.len());
             self.tell(rest.get(..length).unwrap_or_default(), on);
             self.at += length + if end.is_some() { 3 } else { 0 };
             self.cdata = end.is_none();

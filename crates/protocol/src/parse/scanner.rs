@@ -175,6 +175,7 @@ impl Scanner {
         let bytes = input.bytes();
         let found = match bytes.get(at + 1) {
             None => Seen::Unclear,
+            Some(b' ' | b'\t') if !may_go_on(bytes.get(at + 2)) => Seen::No,
             Some(b'|' | b' ' | b'\t' | b'a' | b'A' | b't' | b'T') => self.any_start(bytes, at),
             Some(_) => Seen::No,
         };
@@ -493,4 +494,12 @@ impl Scanner {
         self.resume(next);
         None
     }
+}
+
+/// Whether a `<` and a blank may still become a mark.
+fn may_go_on(byte: Option<&u8>) -> bool {
+    matches!(
+        byte,
+        None | Some(b'|' | b' ' | b'\t' | b'a' | b'A' | b't' | b'T')
+    )
 }

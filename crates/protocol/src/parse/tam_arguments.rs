@@ -100,6 +100,9 @@ impl<'t> Arguments<'t> {
 
     /// Shared arguments go to a step that has none of its own of that name, whatever their kind.
     pub(super) fn with_shared(mut self, shared: &Self) -> Self {
+        if shared.list.is_empty() {
+            return self;
+        }
         let added: Vec<_> = shared
             .list
             .iter()
@@ -120,15 +123,16 @@ impl<'t> Arguments<'t> {
         let mut hints: Vec<(Cow<'t, str>, TypeHint)> = Vec::new();
         call.arguments.reserve_exact(self.list.len());
         for (kind, argument) in self.list {
+            if matches!(kind, Kind::Value | Kind::Uri) {
+                call.arguments.push(argument);
+                continue;
+            }
             let Value::Text(text) = &argument.value else {
                 continue;
             };
             let said = text.trimmed();
             match kind {
-                Kind::Value | Kind::Uri => {
-                    call.arguments.push(argument);
-                    continue;
-                }
+                Kind::Value | Kind::Uri => {}
                 Kind::TypeHint => match TypeHint::read(&said) {
                     Some(hint) => hints.push((tail(&argument.name, "type_hint_".len()), hint)),
                     None => notes.add_with(Code::UnknownTypeHint, argument.span, || {

@@ -78,7 +78,7 @@ impl TamScan {
     pub(super) fn step(&mut self, input: Input<'_>, ahead: &mut Lookahead) -> TamStep {
         loop {
             if let Some(value) = &mut self.value {
-                let Some((field, next)) = value.step(
+                let Some(found) = value.step(
                     input,
                     &mut ahead.cursors,
                     &mut ahead.no_nested_before,
@@ -87,8 +87,15 @@ impl TamScan {
                     return TamStep::Wait;
                 };
                 self.value = None;
-                self.at = next;
-                self.push(field);
+                self.at = found.next;
+                self.push(found.field);
+                if let Some((key, family, open)) = found.follows
+                    && self.block.fields.len() < MAX_FIELDS
+                    && skip_separators(input, found.next) == key.start
+                {
+                    self.value = Some(ValueScan::new(key, family, open));
+                    continue;
+                }
             }
             if self.overflowing || ahead.budget == 0 {
                 return self.overflow(input, &mut ahead.cursors);

@@ -57,9 +57,22 @@ struct Nested {
     cursors: Cursors,
 }
 
+/// What has been found out about a value.
+pub(super) struct Found {
+    pub(super) field: RawField,
+    /// Where to read on.
+    pub(super) next: usize,
+    /// The field that follows directly, if that was seen on the way: its key, family and opening mark.
+    pub(super) follows: Option<(Span, Family, usize)>,
+}
+
 /// What ends the search.
 enum Boundary {
-    Key(usize),
+    /// A field begins; its line at `at`.
+    Key {
+        at: usize,
+        key: Span,
+    },
     Request(usize),
     End,
     Text(usize),
@@ -98,14 +111,14 @@ impl ValueScan {
         .fold(usize::MAX, usize::min)
     }
 
-    /// The finished field and where to read on; `None` while more text is needed.
+    /// The finished field; `None` while more text is needed.
     pub(super) fn step(
         &mut self,
         input: Input<'_>,
         cursors: &mut Cursors,
         no_nested_before: &mut usize,
         budget: &mut usize,
-    ) -> Option<(RawField, usize)> {
+    ) -> Option<Found> {
         loop {
             let next = cursors.next(input, self.probe, Some(self.family));
             if next != Next::Wait && *budget == 0 {
@@ -158,7 +171,19 @@ impl ValueScan {
                 }
             };
             match self.nested.take() {
-                None => return Some(self.finish(boundary)),
+                None => {
+                    let follows = match (next, &boundary) {
+                        (Next::Open(family, open), Boundary::Key { key, .. }) => {
+                            Some((*key, family, open))
+                        }
+                        _ => None,
+                    };
+                    let found = self.finish(boundary);
+                    return Some(Found {
+                        follows: follows.filter(|_| self.first_close.is_some()),
+                        ..found
+                    });
+                }
                 Some(nested) => {
                     *no_nested_before = self.probe;
                     *cursors = nested.cursors;
@@ -238,7 +263,10 @@ impl ValueScan {
                 Some(request) if is_layout(input.slice(request.end, left)) => {
                     Boundary::Request(request.start)
                 }
-                _ => Boundary::Key(line_start(input.text, left)),
+                _ => Boundary::Key {
+                    at: line_start(input.text, left),
+                    key,
+                },
             });
         }
         if let Some(request) = open_request
@@ -253,10 +281,10 @@ impl ValueScan {
                 .slice(self.last_close.end, left)
                 .chars()
                 .all(is_separator);
-        behind_close.then_some(Boundary::Key(key.start))
+        behind_close.then_some(Boundary::Key { at: key.start, key })
     }
 
-    fn finish(&self, boundary: Boundary) -> (RawField, usize) {
+    fn finish(&self, boundary: Boundary) -> Found {
         let field = |end, close| RawField {
             key: self.key,
             value: Span::new(self.start, end),
@@ -269,14 +297,22 @@ impl ValueScan {
             } else {
                 Close::Plain
             };
-            return (field(self.last_close.start, close), self.last_close.end);
+            return Found {
+                field: field(self.last_close.start, close),
+                next: self.last_close.end,
+                follows: None,
+            };
         }
         let end = match (self.first_end, boundary) {
             (Some(end), _) => end,
-            (None, Boundary::Key(at) | Boundary::Request(at) | Boundary::Text(at)) => at,
+            (None, Boundary::Key { at, .. } | Boundary::Request(at) | Boundary::Text(at)) => at,
             (None, Boundary::End) => self.probe,
         };
-        (field(end, Close::Missing), end)
+        Found {
+            field: field(end, Close::Missing),
+            next: end,
+            follows: None,
+        }
     }
 }
 
@@ -284,9 +320,9 @@ impl ValueScan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// Within a value, where a line of code must not be taken for a key.
-    Strict,
+    Strict = 1,
     /// Between fields, where nothing else is expected.
-    Loose,
+    Loose = 2,
 }
 
 /// The key of the opening mark at `open`, and where what was looked at begins; nothing before `floor`.
@@ -316,7 +352,7 @@ pub(super) fn key_before(
         return None;
     }
     let key = whole.get(left..)?;
-    let trimmed = key.trim_start_matches(is_blank);
+    let trimmed = key.trim_start_matches(is_separator);
     let start = floor + left + (key.len() - trimmed.len());
     let end = start + trimmed.trim_end_matches(is_blank).len();
     Some((Span::new(start, end), floor + left))
@@ -333,30 +369,61 @@ fn key_start(text: &str, shape: Shape) -> (usize, bool) {
         let Some(&byte) = bytes.get(left - 1) else {
             break;
         };
-        let c = if byte.is_ascii() {
-            char::from(byte)
-        } else {
-            match text.get(..left).and_then(|head| head.chars().next_back()) {
-                Some(c) => c,
-                None => break,
+        let (c, width) = match ASCII.get(usize::from(byte)) {
+            Some(class) => {
+                if class & shape as u8 == 0 {
+                    break;
+                }
+                named |= class & NAMED != 0;
+                left -= 1;
+                continue;
             }
+            None => match text.get(..left).and_then(|head| head.chars().next_back()) {
+                Some(c) => (c, c.len_utf8()),
+                None => break,
+            },
         };
         if !belongs_to_key(c, shape) {
             break;
         }
         named = named || c.is_alphanumeric();
-        left -= c.len_utf8();
+        left -= width;
     }
     (left, named)
 }
 
+#[allow(
+    clippy::indexing_slicing,
+    reason = "checked by the compiler, which evaluates it"
+)]
+/// For each ASCII character the shapes of key it can stand in, and whether it is a letter or digit.
+const ASCII: [u8; 128] = {
+    let mut classes = [0; 128];
+    let mut byte = 0;
+    while byte < 128 {
+        let c = byte as u8;
+        if belongs_to_key(c as char, Shape::Strict) {
+            classes[byte] |= Shape::Strict as u8;
+        }
+        if belongs_to_key(c as char, Shape::Loose) {
+            classes[byte] |= Shape::Loose as u8;
+        }
+        if c.is_ascii_alphanumeric() {
+            classes[byte] |= NAMED;
+        }
+        byte += 1;
+    }
+    classes
+};
+const NAMED: u8 = 4;
+
 /// Whether a character can stand in a key. Marks and line breaks never can.
-pub(super) fn belongs_to_key(c: char, shape: Shape) -> bool {
+pub(super) const fn belongs_to_key(c: char, shape: Shape) -> bool {
     match c {
         'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | ' ' => true,
         '\n' | '\r' | ':' | '：' | '<' | '>' | '»' | '«' | '「' | '」' => false,
         '\t' | '-' | '.' | '*' | '`' | '"' | '\'' => true,
-        c => shape == Shape::Loose || !c.is_ascii(),
+        c => matches!(shape, Shape::Loose) || !c.is_ascii(),
     }
 }
 

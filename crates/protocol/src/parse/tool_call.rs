@@ -22,14 +22,23 @@ pub(super) fn block<'t>(text: &'t str, raw: &RawXml, span: Span) -> Block<'t> {
     let source = text.get(raw.tag.end..raw.body_end).unwrap_or_default();
 
     let call = if source.trim_start().starts_with('{') {
-        if !raw.closed {
+        if !raw.closed && !raw.whole_json {
             notes.add(
-                Code::MissingEndMarker,
+                Code::InvalidJson,
                 Span::new(raw.tag.end, raw.body_end),
-                "The call has no </tool_call>.",
+                "The JSON in the tool_call block is broken or was cut off before its end; send the whole call again.",
             );
+            None
+        } else {
+            if !raw.closed {
+                notes.add(
+                    Code::MissingEndMarker,
+                    Span::new(raw.tag.end, raw.body_end),
+                    "The call has no </tool_call>.",
+                );
+            }
+            json_call(source, raw.tag.end, &mut notes)
         }
-        json_call(source, raw.tag.end, &mut notes)
     } else {
         match xml_call(text, raw, source, &mut notes, &mut comments) {
             Ok(call) => call,

@@ -56,6 +56,8 @@ pub(super) struct RawXml {
     pub(super) tag: OpenTag,
     pub(super) body_end: usize,
     pub(super) closed: bool,
+    /// Unclosed, but the JSON in it is whole.
+    pub(super) whole_json: bool,
 }
 
 pub(super) enum XmlStep {
@@ -131,6 +133,7 @@ impl XmlScan {
             let seen = match bytes.get(at + 1) {
                 None => Seen::Unclear,
                 Some(b' ' | b'\t') if !may_follow_blank(bytes.get(at + 2)) => Seen::No,
+                Some(b'/') if !self.may_close(bytes.get(at + 2)) => Seen::No,
                 Some(b'!' | b'/' | b'|' | b' ' | b'\t') => self.special(input, at),
                 Some(b't' | b'T') if self.kind == XmlKind::ToolCall => {
                     open_tag(bytes, at, XmlKind::ToolCall.name()).map(|_| Found::Another)
@@ -157,6 +160,15 @@ impl XmlScan {
         }
         self.probe = from.max(input.len());
         Found::Exhausted
+    }
+
+    /// Whether `</` and this byte may be the closing tag.
+    fn may_close(&self, byte: Option<&u8>) -> bool {
+        let first = self.kind.name().first();
+        byte.is_none_or(|byte| {
+            matches!(byte, b' ' | b'\t')
+                || first.is_some_and(|first| first.eq_ignore_ascii_case(byte))
+        })
     }
 
     /// A `<` with something behind it that no tag's name begins with.
@@ -242,8 +254,13 @@ impl XmlScan {
                 unclosed: true,
             };
         }
-        let end = self.tag.end + json_length(body).unwrap_or(body.len());
-        self.done(end, end, false)
+        let json = json_length(body);
+        let end = self.tag.end + json.unwrap_or(body.len());
+        let mut step = self.done(end, end, false);
+        if let XmlStep::Done { raw, .. } = &mut step {
+            raw.whole_json = json.is_some();
+        }
+        step
     }
 
     /// Up to where the text surely belongs to the block.
@@ -265,6 +282,7 @@ impl XmlScan {
                 tag: self.tag,
                 body_end,
                 closed,
+                whole_json: false,
             },
             next,
         }

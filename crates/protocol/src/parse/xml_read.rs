@@ -438,8 +438,15 @@ fn entity(text: &str) -> Option<(char, usize)> {
     if !matches!(text.as_bytes().get(1), Some(b'#' | b'a'..=b'z')) {
         return None;
     }
-    let head = text.as_bytes().get(1..LONGEST.min(text.len()))?;
-    let length = memchr(b';', head)?;
+    let length = text
+        .bytes()
+        .skip(1)
+        .take(LONGEST)
+        .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'#')
+        .count();
+    if text.as_bytes().get(length + 1) != Some(&b';') {
+        return None;
+    }
     let name = text.get(1..=length)?;
     let c = match name {
         "lt" => '<',
