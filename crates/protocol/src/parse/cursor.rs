@@ -7,7 +7,7 @@
 use memchr::memchr;
 use memchr::memmem::Finder;
 
-use super::marks::{FINDERS, Family, MAX_BLANKS, Seen, TamMark, is_quoted, tam_mark};
+use super::marks::{FAMILIES, FINDERS, Family, MAX_BLANKS, Seen, TamMark, is_quoted, tam_mark};
 
 /// The text so far, and whether more may come.
 #[derive(Clone, Copy)]
@@ -173,8 +173,8 @@ fn less_before(bytes: &[u8], place: usize) -> Option<usize> {
 /// All that is looked for inside a TAM block.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Cursors {
-    open: [Cursor; 3],
-    close: [Cursor; 3],
+    open: [Cursor; FAMILIES],
+    close: [Cursor; FAMILIES],
     line: Cursor,
     tam: TamCursor,
 }

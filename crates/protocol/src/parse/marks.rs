@@ -43,16 +43,35 @@ pub(super) enum Family {
     Guillemets,
     Corners,
     Angles,
+    /// `「始ESCAPE」`, as VCP writes a value that holds the plain marks.
+    EscapedCorners,
 }
 
+/// How many there are.
+pub(super) const FAMILIES: usize = 4;
+
 impl Family {
-    pub(super) const ALL: [Self; 3] = [Self::Guillemets, Self::Corners, Self::Angles];
+    pub(super) const ALL: [Self; FAMILIES] = [
+        Self::Guillemets,
+        Self::Corners,
+        Self::Angles,
+        Self::EscapedCorners,
+    ];
+
+    /// The family it counts as: the two kinds of corners may stand in one block.
+    pub(super) const fn kin(self) -> Self {
+        match self {
+            Self::EscapedCorners => Self::Corners,
+            family => family,
+        }
+    }
 
     pub(super) const fn open(self) -> &'static str {
         match self {
             Self::Guillemets => "»»»",
             Self::Corners => "「始」",
             Self::Angles => ">>>",
+            Self::EscapedCorners => "「始ESCAPE」",
         }
     }
 
@@ -61,6 +80,7 @@ impl Family {
             Self::Guillemets => "«««",
             Self::Corners => "「末」",
             Self::Angles => "<<<",
+            Self::EscapedCorners => "「末ESCAPE」",
         }
     }
 
@@ -68,7 +88,7 @@ impl Family {
     const fn repeated_close(self) -> Option<&'static str> {
         match self {
             Self::Guillemets => Some("«"),
-            Self::Corners => None,
+            Self::Corners | Self::EscapedCorners => None,
             Self::Angles => Some("<"),
         }
     }
@@ -76,7 +96,7 @@ impl Family {
     const fn repeated_open(self) -> Option<&'static str> {
         match self {
             Self::Guillemets => Some("»"),
-            Self::Corners => None,
+            Self::Corners | Self::EscapedCorners => None,
             Self::Angles => Some(">"),
         }
     }
@@ -103,8 +123,8 @@ fn run_end(text: &str, from: usize, repeated: Option<&str>) -> usize {
 }
 
 pub(super) struct Finders {
-    pub(super) open: [Finder<'static>; 3],
-    pub(super) close: [Finder<'static>; 3],
+    pub(super) open: [Finder<'static>; FAMILIES],
+    pub(super) close: [Finder<'static>; FAMILIES],
     pub(super) cdata_end: Finder<'static>,
     pub(super) comment_end: Finder<'static>,
     pub(super) fence: Finder<'static>,

@@ -107,7 +107,7 @@ fn common_indent(body: &str) -> &str {
 }
 
 fn note_families(fields: &[RawField], span: Span, notes: &mut Notes) {
-    let uses = |family| fields.iter().any(|field| field.family == family);
+    let uses = |family| fields.iter().any(|field| field.family.kin() == family);
     let used = Family::ALL
         .into_iter()
         .filter(|&family| uses(family))

@@ -45,16 +45,27 @@ pub(super) struct ValueScan {
     first_end: Option<usize>,
     /// The last REQUEST at the beginning of a line.
     request: Option<Span>,
-    nested: Option<Box<Nested>>,
+    /// Behind the closing mark there is only layout up to here.
+    layout_to: usize,
+    detour: Option<Box<Detour>>,
 }
 
-/// Inside text that looks like a whole block within the value. Kept until it is known whether it is.
+/// A place where the value may end, passed over in the hope that it is closed further on. What was known
+/// there is kept for the case that it is not.
 #[derive(Debug, Clone)]
-struct Nested {
+struct Detour {
     at: usize,
-    ended: bool,
+    over: Over,
     before: ValueScan,
     cursors: Cursors,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Over {
+    /// Text that looks like a whole block; whether its END has been seen.
+    Block { ended: bool },
+    /// A key with an opening mark of another family.
+    Foreign(Boundary),
 }
 
 /// What has been found out about a value.
@@ -67,6 +78,7 @@ pub(super) struct Found {
 }
 
 /// What ends the search.
+#[derive(Debug, Clone, Copy)]
 enum Boundary {
     /// A field begins; its line at `at`.
     Key {
@@ -74,6 +86,8 @@ enum Boundary {
         key: Span,
     },
     Request(usize),
+    /// A line that holds an opening mark without a key.
+    Line(usize),
     End,
     Text(usize),
 }
@@ -94,7 +108,8 @@ impl ValueScan {
             run_start: 0,
             first_end: None,
             request: None,
-            nested: None,
+            layout_to: 0,
+            detour: None,
         }
     }
 
@@ -103,7 +118,7 @@ impl ValueScan {
         [
             self.first_close,
             self.first_end,
-            self.nested.as_ref().map(|nested| nested.at),
+            self.detour.as_ref().map(|detour| detour.at),
             self.request.map(|request| request.start),
         ]
         .into_iter()
@@ -128,14 +143,10 @@ impl ValueScan {
             let boundary = match next {
                 Next::Wait => return None,
                 Next::Nothing => Boundary::Text(input.len()),
-                Next::Open(family, at) => match self.boundary_at_key(input, at) {
-                    Some(_) if self.nested.as_ref().is_some_and(|nested| !nested.ended) => {
-                        self.probe = family.open_run_end(input.text, at);
-                        continue;
-                    }
-                    Some(boundary) => boundary,
-                    None => {
-                        self.depth += u32::from(family == self.family);
+                Next::Open(family, at) => match self.boundary_at(input, at) {
+                    Some(boundary) if !self.passes(family, boundary, cursors) => boundary,
+                    found => {
+                        self.depth += u32::from(found.is_none() && family == self.family);
                         self.probe = family.open_run_end(input.text, at);
                         continue;
                     }
@@ -147,50 +158,109 @@ impl ValueScan {
                     if self.run >= input.len() && !input.complete {
                         return None;
                     }
-                    match input.settle(self.shared_less(input)) {
+                    let end = match input.settle(self.shared_less(input)) {
                         Seen::Unclear => return None,
-                        Seen::Yes(end) => self.close(end),
-                        Seen::No => self.close(self.run),
-                    }
-                    continue;
-                }
-                Next::Mark(TamMark::End, start, end) => {
-                    if let Some(nested) = &mut self.nested {
-                        nested.ended = true;
-                    } else if self.first_close.is_some() {
-                        return Some(self.finish(Boundary::End));
-                    } else {
-                        self.first_end.get_or_insert(start);
-                    }
-                    self.probe = end;
-                    continue;
-                }
-                Next::Mark(TamMark::Request, start, end) => {
-                    self.request(input, Span::new(start, end), cursors, *no_nested_before);
-                    continue;
-                }
-            };
-            match self.nested.take() {
-                None => {
-                    let follows = match (next, &boundary) {
-                        (Next::Open(family, open), Boundary::Key { key, .. }) => {
-                            Some((*key, family, open))
-                        }
-                        _ => None,
+                        Seen::Yes(end) => end,
+                        Seen::No => self.run,
                     };
-                    let found = self.finish(boundary);
-                    return Some(Found {
-                        follows: follows.filter(|_| self.first_close.is_some()),
-                        ..found
-                    });
+                    self.close(input, at, end);
+                    continue;
                 }
-                Some(nested) => {
-                    *no_nested_before = self.probe;
-                    *cursors = nested.cursors;
-                    *self = nested.before;
-                }
+                Next::Mark(TamMark::End, start, end) => match self.detour.as_deref_mut() {
+                    Some(Detour {
+                        over: Over::Foreign(_),
+                        ..
+                    }) => Boundary::End,
+                    Some(Detour {
+                        over: Over::Block { ended },
+                        ..
+                    }) => {
+                        *ended = true;
+                        self.probe = end;
+                        continue;
+                    }
+                    None if self.first_close.is_some() => Boundary::End,
+                    None => {
+                        self.first_end.get_or_insert(start);
+                        self.probe = end;
+                        continue;
+                    }
+                },
+                Next::Mark(TamMark::Request, start, end) => match self.detour.as_deref_mut() {
+                    Some(Detour {
+                        over: Over::Foreign(_),
+                        ..
+                    }) => Boundary::Request(start),
+                    Some(Detour {
+                        over: Over::Block { ended },
+                        ..
+                    }) => {
+                        *ended = false;
+                        self.probe = end;
+                        continue;
+                    }
+                    None => {
+                        self.request(input, Span::new(start, end), cursors, *no_nested_before);
+                        continue;
+                    }
+                },
+            };
+            let Some(detour) = self.detour.take() else {
+                let follows = match (next, boundary) {
+                    (Next::Open(family, open), Boundary::Key { key, .. }) => {
+                        Some((key, family, open))
+                    }
+                    _ => None,
+                };
+                return Some(Found {
+                    follows: follows.filter(|_| self.first_close.is_some()),
+                    ..self.finish(boundary)
+                });
+            };
+            // The hope was in vain: back to where the detour began.
+            let reached = self.probe;
+            *cursors = detour.cursors;
+            *self = detour.before;
+            match detour.over {
+                Over::Block { .. } => *no_nested_before = reached,
+                Over::Foreign(boundary) => return Some(self.finish(boundary)),
             }
         }
+    }
+
+    /// Whether the search goes on behind a key: within a detour, or on a new one because only the value's own
+    /// family can close it.
+    fn passes(&mut self, family: Family, boundary: Boundary, cursors: &Cursors) -> bool {
+        let foreign = family.kin() != self.family.kin();
+        match self.detour.as_deref() {
+            Some(Detour {
+                over: Over::Block { ended },
+                ..
+            }) => !ended,
+            Some(Detour {
+                over: Over::Foreign(_),
+                ..
+            }) => foreign,
+            None => {
+                let open = self.first_close.is_none() && self.first_end.is_none();
+                let Boundary::Key { at, .. } = boundary else {
+                    return false;
+                };
+                if foreign && open {
+                    self.leave(at, Over::Foreign(boundary), cursors);
+                }
+                foreign && open
+            }
+        }
+    }
+
+    fn leave(&mut self, at: usize, over: Over, cursors: &Cursors) {
+        self.detour = Some(Box::new(Detour {
+            at,
+            over,
+            before: self.clone(),
+            cursors: *cursors,
+        }));
     }
 
     /// In `<<<<|[END_TOOL]|>` the last `<` belongs to the boundary mark.
@@ -204,17 +274,45 @@ impl ValueScan {
         }
     }
 
-    fn close(&mut self, end: usize) {
+    fn close(&mut self, input: Input<'_>, at: usize, end: usize) {
         self.probe = end;
-        if self.nested.as_ref().is_some_and(|nested| !nested.ended) {
+        let in_block = matches!(
+            self.detour.as_deref(),
+            Some(Detour {
+                over: Over::Block { ended: false },
+                ..
+            })
+        );
+        if in_block || self.in_comment(input, at) {
             return;
         }
-        self.nested = None;
+        self.detour = None;
         self.depth = self.depth.saturating_sub(1);
         let start = end - self.family.close().len();
         self.first_close.get_or_insert(start);
         self.last_close = Span::new(start, end);
         self.candidates += 1;
+    }
+
+    /// Behind a closing mark, a comment line may hold another one; that closes nothing.
+    fn in_comment(&mut self, input: Input<'_>, at: usize) -> bool {
+        if self.first_close.is_none() {
+            return false;
+        }
+        let gap = input.slice(self.layout_to.max(self.last_close.end), at);
+        let comment = match gap.rsplit_once('\n') {
+            None => self.layout_to > self.last_close.end,
+            Some((before, line)) => {
+                line.trim_start().starts_with('#')
+                    && before
+                        .split_once('\n')
+                        .is_none_or(|(_, lines)| is_layout(lines))
+            }
+        };
+        if comment {
+            self.layout_to = at;
+        }
+        comment
     }
 
     fn request(
@@ -225,39 +323,28 @@ impl ValueScan {
         no_nested_before: usize,
     ) {
         self.probe = mark.end;
-        if let Some(nested) = &mut self.nested {
-            nested.ended = false;
-            return;
-        }
         if begins_line(input.text, mark.start) {
             self.request = Some(mark);
         }
-        if self.first_close.is_none() && self.first_end.is_none() && mark.start >= no_nested_before
-        {
-            self.nested = Some(Box::new(Nested {
-                at: mark.start,
-                ended: false,
-                before: self.clone(),
-                cursors: *cursors,
-            }));
+        let open = self.first_close.is_none() && self.first_end.is_none();
+        if open && mark.start >= no_nested_before {
+            self.leave(mark.start, Over::Block { ended: false }, cursors);
         }
     }
 
-    /// Whether the opening mark at `at` belongs to a key that ends this value.
-    fn boundary_at_key(&self, input: Input<'_>, at: usize) -> Option<Boundary> {
+    /// Whether the opening mark at `at` begins a field, or a line, that ends this value.
+    fn boundary_at(&self, input: Input<'_>, at: usize) -> Option<Boundary> {
         // Behind a closing mark the next field is expected, so more is taken for a key than within a text.
-        let shape = if self.first_close.is_some() {
-            Shape::Loose
-        } else {
-            Shape::Strict
+        let closed = self.first_close.is_some();
+        let shape = if closed { Shape::Loose } else { Shape::Strict };
+        let floor = self.last_close.end;
+        let Some((key, left)) = key_before(input.text, at, floor, shape) else {
+            return self.bare_line(input, at);
         };
-        let (key, left) = key_before(input.text, at, self.last_close.end, shape)?;
         if key.of(input.text).starts_with('#') {
             return None;
         }
-        let open_request = self
-            .request
-            .filter(|request| request.start >= self.last_close.end);
+        let open_request = self.request.filter(|request| request.start >= floor);
         if begins_line(input.text, left) {
             return Some(match open_request {
                 Some(request) if is_layout(input.slice(request.end, left)) => {
@@ -275,13 +362,30 @@ impl ValueScan {
         {
             return Some(Boundary::Request(request.start));
         }
-        let behind_close = self.depth == 0
-            && self.last_close.end <= left
-            && input
-                .slice(self.last_close.end, left)
-                .chars()
-                .all(is_separator);
+        if !closed {
+            return None;
+        }
+        let gap = input.slice(floor, left);
+        if let Some((_, line)) = gap.rsplit_once('\n') {
+            // Words before a key on its line do not spoil the field, unless they are a comment.
+            let comment = line.trim_start().starts_with('#');
+            return (!comment).then_some(Boundary::Key {
+                at: left - line.len(),
+                key,
+            });
+        }
+        let behind_close = self.depth == 0 && gap.chars().all(is_separator);
         behind_close.then_some(Boundary::Key { at: key.start, key })
+    }
+
+    /// A line below the closing mark that begins with an opening mark, but without a key.
+    fn bare_line(&self, input: Input<'_>, at: usize) -> Option<Boundary> {
+        let gap = input.slice(self.last_close.end, at);
+        let (before, line) = gap.rsplit_once('\n')?;
+        let bare = self.first_close.is_some()
+            && line.chars().all(|c| !c.is_alphanumeric() && c != '#')
+            && before.chars().all(|c| c.is_whitespace() || is_separator(c));
+        bare.then_some(Boundary::Line(at - line.len()))
     }
 
     fn finish(&self, boundary: Boundary) -> Found {
@@ -305,7 +409,13 @@ impl ValueScan {
         }
         let end = match (self.first_end, boundary) {
             (Some(end), _) => end,
-            (None, Boundary::Key { at, .. } | Boundary::Request(at) | Boundary::Text(at)) => at,
+            (
+                None,
+                Boundary::Key { at, .. }
+                | Boundary::Request(at)
+                | Boundary::Line(at)
+                | Boundary::Text(at),
+            ) => at,
             (None, Boundary::End) => self.probe,
         };
         Found {
@@ -433,7 +543,7 @@ pub(super) fn is_blank(c: char) -> bool {
 
 /// What may stand between two fields without meaning anything.
 pub(super) fn is_separator(c: char) -> bool {
-    is_blank(c) || matches!(c, ',' | '，' | ';' | '；' | '、' | '\u{feff}')
+    is_blank(c) || matches!(c, ',' | '，' | ';' | '；' | '、' | '\r' | '\u{feff}')
 }
 
 fn line_start(text: &str, at: usize) -> usize {
