@@ -80,7 +80,13 @@ pub(crate) struct ParseArgs {
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// Way of calling to look for
-    #[arg(long, value_enum, default_value = "auto", value_name = "PROTOCOL")]
+    #[arg(
+        long,
+        value_enum,
+        ignore_case = true,
+        default_value = "auto",
+        value_name = "PROTOCOL"
+    )]
     pub(crate) protocol: ProtocolChoice,
     /// Read one JSON string per line, print one result per line
     #[arg(long)]

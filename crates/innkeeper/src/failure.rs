@@ -20,7 +20,7 @@ pub(crate) enum Failure {
     IsDirectory(Place),
     Unreadable(Place, io::Error),
     TooLarge(Place, u64),
-    /// Not UTF-8 from this byte on.
+    /// Not UTF-8 text, as this byte shows.
     NotText(Place, u64),
     Line(Place, u64, LineProblem),
     Unwritable(io::Error),
@@ -162,7 +162,7 @@ impl Failure {
                 limit / MIB
             ),
             Self::NotText(place, offset) => format!(
-                "{}: not text: byte {offset} is not valid UTF-8; give a text file saved as UTF-8",
+                "{}: not text: byte {offset} does not belong into UTF-8 text; give a text file saved as UTF-8",
                 name(place)
             ),
             Self::Line(place, number, problem) => {
@@ -201,7 +201,7 @@ impl Failure {
                 limit / MIB
             ),
             Self::NotText(place, offset) => format!(
-                "{}：不是文本：第 {offset} 字节不是有效的 UTF-8；请提供以 UTF-8 保存的文本文件",
+                "{}：不是文本：第 {offset} 字节不属于 UTF-8 文本；请提供以 UTF-8 保存的文本文件",
                 name(place)
             ),
             Self::Line(place, number, problem) => {

@@ -79,6 +79,8 @@ codes! {
     DuplicateCommand = "duplicate_command", Error;
     /// A step whose `command` is empty.
     EmptyCommand = "empty_command", Error;
+    /// A step whose `command` cannot be a tool's name.
+    InvalidCommand = "invalid_command", Error;
     /// Both `x` and `uri_x`.
     ConflictingUri = "conflicting_uri", Error;
     UnknownTypeHint = "unknown_type_hint", Error;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
 use serde_json::{Map, Value as Json};
 
-use crate::{Argument, Code, Diagnostic, Protocol, Source, Span, ToolCallRequest};
+use crate::{Argument, Code, Diagnostic, Protocol, Source, Span, ToolCallRequest, TypeHint};
 
 /// The result of parsing: always there, whatever the text was.
 ///
@@ -167,7 +167,12 @@ impl Serialize for ToolCallRequest<'_> {
         let mut hints = Map::new();
         for modifier in &self.modifiers {
             if let Some(name) = modifier.name.strip_prefix("type_hint_") {
-                hints.insert(name.to_owned(), modifier.to_json());
+                let said = modifier.to_json();
+                let hint = said.as_str().and_then(TypeHint::read);
+                hints.insert(
+                    name.to_owned(),
+                    hint.map_or(said, |hint| hint.as_str().into()),
+                );
             }
         }
         let uris: Map<String, Json> = self

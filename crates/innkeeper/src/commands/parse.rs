@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use innkeeper_protocol::{Dialect, Reply, parse_response, parse_with};
 use serde::Serialize;
+use serde_json::ser::Formatter;
 
 use crate::cli::{Global, ParseArgs};
 use crate::failure::{Failure, JsonKind, LineProblem, Place};
@@ -119,8 +120,31 @@ fn whole(input: impl Read, place: Place, limit: u64) -> Result<String, Failure> 
     if bytes.len() as u64 > limit {
         return Err(Failure::TooLarge(place, limit));
     }
-    String::from_utf8(bytes)
-        .map_err(|error| Failure::NotText(place, error.utf8_error().valid_up_to() as u64))
+    match String::from_utf8(bytes) {
+        Ok(text) => match first_binary_byte(text.as_bytes()) {
+            Some(at) => Err(Failure::NotText(place, at)),
+            None => Ok(text),
+        },
+        Err(error) => Err(Failure::NotText(
+            place,
+            error.utf8_error().valid_up_to() as u64,
+        )),
+    }
+}
+
+/// Where a file gives itself away as binary although it happens to be valid UTF-8: a stray NUL in a text is
+/// none of our business, a text that is mostly control characters is no text.
+fn first_binary_byte(bytes: &[u8]) -> Option<u64> {
+    const LOOK: usize = 8_192;
+    const FEW: usize = 4;
+    let head = bytes.get(..LOOK.min(bytes.len()))?;
+    let is_binary =
+        |byte: &u8| byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x1b);
+    let count = head.iter().filter(|byte| is_binary(byte)).count();
+    if count < FEW || count * 10 < head.len() * 3 {
+        return None;
+    }
+    head.iter().position(is_binary).map(|at| at as u64)
 }
 
 /// One JSON string per line in, one result per line out; stops at the first line that is none.
@@ -140,6 +164,9 @@ fn lines(
             out.flush().map_err(Failure::writing)?;
         }
         let outcome = match next_line(&mut input, limit, &mut line) {
+            Ok(Some(())) if number == 1 => {
+                string_of(line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line))
+            }
             Ok(Some(())) => string_of(&line),
             Ok(None) => break,
             Err(Unread::TooLong) => Err(LineProblem::TooLong(limit)),
@@ -158,6 +185,8 @@ fn lines(
     }
     out.flush().map_err(Failure::writing)
 }
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 enum Unread {
     TooLong,
@@ -207,11 +236,12 @@ fn string_of(line: &[u8]) -> Result<String, LineProblem> {
 }
 
 /// Keys by which a provider's native response gives itself away.
-const NATIVE_KEYS: [&str; 4] = [
+const NATIVE_KEYS: [&str; 5] = [
     "\"tool_calls\"",
     "\"function_call\"",
     "\"functionCall\"",
     "\"tool_use\"",
+    "\"function\"",
 ];
 
 /// A native response where it is one and any dialect will do; the model's text otherwise.
@@ -239,11 +269,36 @@ fn is_margin(character: char) -> bool {
 fn print(result: &impl Serialize, layout: Layout, out: &mut impl Write) -> Result<(), Failure> {
     match layout {
         Layout::Pretty => serde_json::to_writer_pretty(&mut *out, result),
-        Layout::Compact => serde_json::to_writer(&mut *out, result),
+        Layout::Compact => result.serialize(&mut serde_json::Serializer::with_formatter(
+            &mut *out, OneLine,
+        )),
     }
     .map_err(io::Error::from)
     .and_then(|()| out.write_all(b"\n"))
     .map_err(Failure::writing)
+}
+
+/// Compact JSON in which a line ends only where the result ends, whatever a reader takes for a line end.
+struct OneLine;
+
+impl Formatter for OneLine {
+    fn write_string_fragment<W: Write + ?Sized>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some(at) = rest.find(['\u{85}', '\u{2028}', '\u{2029}']) {
+            let (before, after) = rest.split_at(at);
+            writer.write_all(before.as_bytes())?;
+            let mut chars = after.chars();
+            if let Some(c) = chars.next() {
+                write!(writer, "\\u{:04x}", u32::from(c))?;
+            }
+            rest = chars.as_str();
+        }
+        writer.write_all(rest.as_bytes())
+    }
 }
 
 #[cfg(test)]

@@ -128,3 +128,57 @@ fn json_that_is_no_response_is_text() {
         assert_eq!(understand(text, Dialect::Auto).response_text, text);
     }
 }
+
+#[test]
+fn a_result_is_one_line_for_every_reader() {
+    let text = "next\u{85}line \u{2028} and \u{2029}.";
+    let mut out = Vec::new();
+    print(&parse_with(text, Dialect::Auto), Layout::Compact, &mut out).unwrap();
+    let printed = String::from_utf8(out).unwrap();
+    assert!(
+        !printed.contains(['\u{85}', '\u{2028}', '\u{2029}']),
+        "{printed}"
+    );
+    let json: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(json["responseText"], text);
+}
+
+#[test]
+fn mostly_control_characters_are_no_text() {
+    for (bytes, expected) in [
+        ("\u{7f}ELF\u{2}\u{1}\u{1}\0\0\0\0\0", Some(0)),
+        ("ab\0\0\0\0", Some(2)),
+        ("a text with a NUL\0 in it", None),
+        ("a\0b", None),
+        ("\u{1b}[1mbold\u{1b}[0m", None),
+        ("\r\n\t\r\n\t", None),
+        ("", None),
+    ] {
+        assert_eq!(first_binary_byte(bytes.as_bytes()), expected, "{bytes:?}");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_before_the_first_line_is_no_text() {
+    let mut out = Vec::new();
+    let input = "\u{feff}\"one\"\n\"two\"\n";
+    lines(
+        input.as_bytes(),
+        &Place::Stdin,
+        Dialect::Auto,
+        100,
+        &mut out,
+    )
+    .unwrap();
+    assert_eq!(String::from_utf8(out).unwrap().lines().count(), 2);
+}
+
+#[test]
+fn a_bare_list_of_native_calls_is_one() {
+    let text = r#"[{"id":"c1","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]"#;
+    let reply = understand(text, Dialect::Auto);
+    assert_eq!(
+        reply.calls().next().map(|call| call.tool.to_string()),
+        Some("f".to_owned())
+    );
+}

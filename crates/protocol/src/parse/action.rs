@@ -23,6 +23,7 @@ pub(super) fn block<'t>(text: &'t str, raw: &RawXml, span: Span) -> Block<'t> {
                 code: Code::MalformedXml,
                 at: raw.body_end,
                 what: "expected </ACTION>, found the end of the text".into(),
+                opened: Some(span.start),
             };
             notes_fault(&mut notes, text, &fault, "ACTION", true);
         }
@@ -61,9 +62,13 @@ pub(super) fn notes_fault(notes: &mut Notes, text: &str, fault: &Fault, block: &
     } else {
         " The block was cut off before its end."
     };
+    let opened = fault.opened.map_or(String::new(), |opened| {
+        let (line, column) = line_column(text, opened);
+        format!(" (opened at line {line}, column {column})")
+    });
     notes.add_with(fault.code, Span::new(at, at), || {
         format!(
-            "Malformed XML in {block} block: line {line}, column {column}: {}.{cut} Close every tag, and put \
+            "Malformed XML in {block} block: line {line}, column {column}: {}{opened}.{cut} Close every tag, and put \
              values that hold < or & into <![CDATA[…]]>.",
             fault.what
         )
@@ -81,6 +86,7 @@ fn notes_empty(notes: &mut Notes, text: &str, stray: Option<Span>, span: Span) {
                     quote(stray.of(text))
                 )
                 .into(),
+                opened: None,
             };
             notes_fault(notes, text, &fault, "ACTION", true);
         }

@@ -42,7 +42,11 @@ impl Notes {
 
     /// Whether a further warning would only be counted.
     pub(super) fn is_full(&self) -> bool {
-        self.kept.len() - self.errors >= MAX_DIAGNOSTICS
+        self.warnings() >= MAX_DIAGNOSTICS
+    }
+
+    pub(super) fn warnings(&self) -> usize {
+        self.kept.len() - self.errors
     }
 
     pub(super) fn has(&self, code: Code) -> bool {

@@ -10,7 +10,7 @@ use super::marks::{
 use super::notes::Notes;
 use super::tam_block::{Lookahead, RawTam, TamScan, TamStep};
 use super::tam_value::is_fence;
-use super::xml_block::{RawXml, XmlKind, XmlScan, XmlStep};
+use super::xml_block::{RawXml, Sections, XmlKind, XmlScan, XmlStep};
 use crate::limits::{MAX_BLOCKS, MAX_FALSE_STARTS, MAX_FENCE_INFO_BYTES, MAX_KEY_BYTES};
 use crate::{Code, Span};
 
@@ -26,6 +26,7 @@ pub(super) struct Scanner {
     pub(super) blocks: Vec<RawBlock>,
     pub(super) notes: Notes,
     ahead: Lookahead,
+    sections: Sections,
     /// Where the piece that is being read begins.
     pub(super) piece: usize,
     /// No mark begins before this place.
@@ -106,6 +107,7 @@ impl Scanner {
             blocks: Vec::new(),
             notes: Notes::default(),
             ahead: Lookahead::default(),
+            sections: Sections::default(),
             piece: 0,
             probe: 0,
             solid: 0,
@@ -129,7 +131,7 @@ impl Scanner {
                     self.tam(step)
                 }
                 State::Xml { scan, .. } => {
-                    let step = scan.step(input);
+                    let step = scan.step(input, &mut self.sections);
                     self.xml(input, step)
                 }
                 State::Fence { at } => {
@@ -236,7 +238,7 @@ impl Scanner {
             Start::Tam { end } => State::Tam {
                 start: at,
                 fenced,
-                scan: Box::new(TamScan::new(end)),
+                scan: Box::new(TamScan::new(end, self.dialect == Dialect::Auto)),
             },
             Start::Xml { kind, tag } => State::Xml {
                 fenced,
@@ -333,7 +335,8 @@ impl Scanner {
             }
             XmlStep::Prose { next, unclosed } => {
                 if unclosed {
-                    self.action_unclosed |= scan.kind == XmlKind::Action;
+                    self.action_unclosed |=
+                        scan.kind == XmlKind::Action && input.complete && !scan.met_again();
                     self.notes.add(
                         Code::MissingEndMarker,
                         Span::new(scan.start, scan.tag.end),
@@ -400,18 +403,13 @@ impl Scanner {
     /// Counts the lines that open or close a code block.
     fn note_fences(&mut self, input: Input<'_>, to: usize) {
         const FENCE: &str = "```";
-        let mut from = self
+        let from = self
             .seen_solid_to
             .saturating_sub(FENCE.len() - 1)
             .max(self.piece);
-        while let Some(offset) = input
-            .bytes()
-            .get(from..to)
-            .and_then(|rest| FINDERS.fence.find(rest))
-        {
-            let at = from + offset;
-            from = at + FENCE.len();
-            let line = self.line_before(input, at);
+        let rest = input.bytes().get(from..to).unwrap_or_default();
+        for offset in FINDERS.fence.find_iter(rest) {
+            let line = self.line_before(input, from + offset);
             if let Some(line) = line.filter(|&line| self.fences == 0 || line > self.last_fence) {
                 self.fences += 1;
                 self.last_fence = line;

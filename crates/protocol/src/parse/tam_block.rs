@@ -1,9 +1,10 @@
 //! Reads the fields of one TAM block, in order, without deciding what they mean.
 
 use super::cursor::{Cursors, Input, Next, unquoted};
-use super::marks::{Seen, TamMark};
+use super::marks::{Seen, TamMark, open_tag};
 use super::notes::{Notes, quote};
 use super::tam_value::{Close, RawField, Shape, ValueScan, is_fence, is_separator, key_before};
+use super::xml_block::XmlKind;
 use crate::limits::{MAX_COMMENTS, MAX_FIELDS, MAX_MARKS};
 use crate::{Code, Span};
 
@@ -36,6 +37,8 @@ pub(super) struct TamScan {
     pub(super) block: RawTam,
     /// There are too many fields; only the end is still looked for.
     overflowing: bool,
+    /// Calls in other dialects may stand beside the block.
+    among_others: bool,
 }
 
 /// A block that has been read.
@@ -62,8 +65,9 @@ pub(super) enum TamStep {
 }
 
 impl TamScan {
-    pub(super) fn new(body: usize) -> Self {
+    pub(super) fn new(body: usize, among_others: bool) -> Self {
         Self {
+            among_others,
             body,
             at: body,
             value: None,
@@ -123,7 +127,14 @@ impl TamScan {
                     return Some(TamStep::Cut { next: at });
                 }
                 Seen::Unclear => return Some(TamStep::Wait),
-                Seen::No => {}
+                Seen::No => match input.settle(self.other_call(input)) {
+                    Seen::Yes(()) => {
+                        self.finish(at, None);
+                        return Some(TamStep::Cut { next: at });
+                    }
+                    Seen::Unclear => return Some(TamStep::Wait),
+                    Seen::No => {}
+                },
             },
             Some(_) => {}
         }
@@ -139,6 +150,10 @@ impl TamScan {
             let end = cursors.line_end(input, line);
             match end {
                 Ok(end) if end < place && end < input.len() && *budget > 0 => {
+                    // Another call may begin here, which is seen from the beginning of its line.
+                    if line > at && begins_with_less(input, line) {
+                        break Err(());
+                    }
                     *budget -= 1;
                     self.line(input, Span::new(line, end));
                     line = end + 1;
@@ -197,6 +212,18 @@ impl TamScan {
             _ => return Some(TamStep::Wait),
         }
         None
+    }
+
+    /// Between fields a call in another dialect can only mean that END was forgotten.
+    fn other_call(&self, input: Input<'_>) -> Seen<()> {
+        if !self.among_others {
+            return Seen::No;
+        }
+        match open_tag(input.bytes(), self.at, XmlKind::Action.name()) {
+            Seen::No => open_tag(input.bytes(), self.at, XmlKind::ToolCall.name()),
+            seen => seen,
+        }
+        .map(|_| ())
     }
 
     /// A whole line without any mark.
@@ -300,6 +327,10 @@ impl TamScan {
         });
         TamStep::Done { next }
     }
+}
+
+fn begins_with_less(input: Input<'_>, line: usize) -> bool {
+    input.bytes().get(skip_separators(input, line)) == Some(&b'<')
 }
 
 fn skip_separators(input: Input<'_>, from: usize) -> usize {

@@ -136,6 +136,15 @@ fn note_duplicate(notes: &mut Notes, field: &Field<'_>) {
     });
 }
 
+/// `2. path` in a numbered list is `path`.
+fn without_list_mark(key: &str) -> &str {
+    let rest = key.trim_start_matches(|c: char| c.is_ascii_digit());
+    match rest.strip_prefix(['.', ')', '、', '．', '）']) {
+        Some(name) if rest.len() < key.len() && name.chars().any(char::is_alphanumeric) => name,
+        _ => key,
+    }
+}
+
 /// A field with its key in normal form.
 struct Field<'t> {
     key: Cow<'t, str>,
@@ -146,7 +155,7 @@ struct Field<'t> {
 impl<'t> Field<'t> {
     fn new(text: &'t str, raw: &RawField, indent: &'t str) -> Self {
         Self {
-            key: normalise(raw.key.of(text)),
+            key: normalise(without_list_mark(raw.key.of(text))),
             text: Text::new(raw.value.of(text), indent),
             span: Span::new(raw.key.start, raw.value.end),
         }
@@ -192,8 +201,6 @@ struct Steps<'t> {
     steps: Vec<Step<'t>>,
     /// Only a bare `command`: numbers at the end of names are part of the names.
     bare: bool,
-    /// A `command_0` was written.
-    zero: bool,
     shared: Arguments<'t>,
 }
 
@@ -222,8 +229,17 @@ impl<'t> Steps<'t> {
                 span: field.span,
             })
             .collect();
-        for step in steps.iter().filter(|step| step.tool.is_empty()) {
-            notes.add(Code::EmptyCommand, step.span, "The command names no tool.");
+        for step in &steps {
+            if step.tool.is_empty() {
+                notes.add(Code::EmptyCommand, step.span, "The command names no tool.");
+            } else if !is_name(&step.tool) {
+                notes.add_with(Code::InvalidCommand, step.span, || {
+                    format!(
+                        "'{}' is no tool's name; close the command's value on its line.",
+                        quote(&step.tool)
+                    )
+                });
+            }
         }
         if !bare && let Some((_, field)) = commands.iter().find(|(number, _)| number.is_none()) {
             notes.add(
@@ -250,7 +266,6 @@ impl<'t> Steps<'t> {
         Self {
             steps,
             bare,
-            zero: commands.iter().any(|(number, _)| *number == Some(0)),
             shared: Arguments::default(),
         }
     }
@@ -259,7 +274,7 @@ impl<'t> Steps<'t> {
         match key {
             "command" => return Role::Command,
             "request_id" => return Role::RequestId,
-            "comment" => return Role::Comment,
+            "comment" | "common_comment" => return Role::Comment,
             _ if names_something(key, "common_") => return Role::Shared,
             _ => {}
         }
@@ -267,12 +282,11 @@ impl<'t> Steps<'t> {
         if let Some((name, number)) = numbered
             && !self.bare
             && let Ok(at) = self.steps.binary_search_by_key(&number, |step| step.number)
-            // Step 0 is there only where a `command_0` was written; a bare one gives no number to others.
-            && (number > 0 || self.zero)
         {
             return match name {
                 "command" => Role::Command,
                 "comment" => Role::Comment,
+                "request_id" => Role::RequestId,
                 _ => Role::Step((at, name.len())),
             };
         }
@@ -353,6 +367,12 @@ fn command_number(field: &Field<'_>, notes: &mut Notes) -> Option<Option<u32>> {
         );
     }
     number.map(Some)
+}
+
+/// A tool's name stands on one line and holds no value marks; anything else was read too far.
+fn is_name(tool: &str) -> bool {
+    let marks = Family::ALL.map(|family| [family.open(), family.close()]);
+    !tool.contains('\n') && !marks.iter().flatten().any(|mark| tool.contains(mark))
 }
 
 /// Two commands for one step: the last counts, and two different tools are an error.

@@ -366,7 +366,7 @@ impl ValueScan {
             return None;
         }
         let gap = input.slice(floor, left);
-        if let Some((_, line)) = gap.rsplit_once('\n') {
+        if let Some((_, line)) = last_line(gap) {
             // Words before a key on its line do not spoil the field, unless they are a comment.
             let comment = line.trim_start().starts_with('#');
             return (!comment).then_some(Boundary::Key {
@@ -381,7 +381,7 @@ impl ValueScan {
     /// A line below the closing mark that begins with an opening mark, but without a key.
     fn bare_line(&self, input: Input<'_>, at: usize) -> Option<Boundary> {
         let gap = input.slice(self.last_close.end, at);
-        let (before, line) = gap.rsplit_once('\n')?;
+        let (before, line) = last_line(gap).filter(|(before, _)| before.len() < MAX_LINE_SEARCH)?;
         let bare = self.first_close.is_some()
             && line.chars().all(|c| !c.is_alphanumeric() && c != '#')
             && before.chars().all(|c| c.is_whitespace() || is_separator(c));
@@ -544,6 +544,19 @@ pub(super) fn is_blank(c: char) -> bool {
 /// What may stand between two fields without meaning anything.
 pub(super) fn is_separator(c: char) -> bool {
     is_blank(c) || matches!(c, ',' | '，' | ';' | '；' | '、' | '\r' | '\u{feff}')
+}
+
+/// How far back the beginning of a line is looked for.
+const MAX_LINE_SEARCH: usize = 4_096;
+
+/// The last line of a text and what stands before it, if it is not absurdly long.
+fn last_line(text: &str) -> Option<(&str, &str)> {
+    let window = text.len().saturating_sub(MAX_LINE_SEARCH);
+    let newline = memchr::memrchr(b'\n', text.as_bytes().get(window..)?)?;
+    Some((
+        text.get(..window + newline)?,
+        text.get(window + newline + 1..)?,
+    ))
 }
 
 fn line_start(text: &str, at: usize) -> usize {

@@ -55,9 +55,9 @@ pub(super) fn reply<'t>(text: &'t str, scanner: Scanner) -> Reply<'t> {
     }
 }
 
-/// Each block keeps few warnings; all blocks together keep no more than one does. Errors always stay.
+/// A reply keeps no more warnings in all than a block may have. Errors always stay.
 fn bound_warnings(blocks: &mut [Block<'_>], notes: &mut Notes) {
-    let mut room = MAX_DIAGNOSTICS;
+    let mut room = MAX_DIAGNOSTICS.saturating_sub(notes.warnings());
     let mut cut = None;
     for block in blocks {
         block.diagnostics.retain(|diagnostic| {

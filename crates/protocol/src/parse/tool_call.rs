@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::Value as Json;
 
-use super::action::notes_fault;
+use super::action::{notes_fault, text_tree};
 use super::native;
 use super::notes::{Notes, quote};
 use super::xml_block::RawXml;
@@ -108,6 +108,7 @@ fn xml_call<'t>(
             code: Code::MalformedXml,
             at: raw.body_end,
             what: "expected </tool_call>, found the end of the text".into(),
+            opened: None,
         });
     }
     comments.extend(body.comments);
@@ -116,7 +117,10 @@ fn xml_call<'t>(
         .unwrap_or_default();
     let mut elements = body.elements;
     let mut tool = attribute(attributes, "name").or_else(|| attribute(attributes, "tool"));
-    let is_parameter = |element: &Element<'_>| PARAMETER_TAGS.contains(&element.name.as_ref());
+    let is_parameter = |element: &Element<'_>| {
+        let name = element.name.to_ascii_lowercase();
+        PARAMETER_TAGS.contains(&name.as_str())
+    };
     if tool.is_none() && elements.len() == 1 && !elements.iter().any(is_parameter) {
         // `<tool_call><function=NAME>…` and `<tool_call><NAME>…`
         if let Some(only) = elements.pop() {
@@ -152,8 +156,13 @@ fn xml_call<'t>(
 fn parameter<'t>(call: &mut ToolCallRequest<'t>, element: Element<'t>, notes: &mut Notes) {
     let span = element.span;
     let (name, mut element) = named(element);
-    element.attributes.clear();
-    let value = Value::Tree(element.into_tree(notes));
+    let value = match element.take_value_attribute() {
+        Some(text) => Value::Tree(text_tree(text)),
+        None => {
+            element.drop_attributes(notes);
+            Value::Tree(element.into_tree(notes))
+        }
+    };
     match call
         .arguments
         .iter_mut()
@@ -174,7 +183,11 @@ fn parameter<'t>(call: &mut ToolCallRequest<'t>, element: Element<'t>, notes: &m
 
 /// The name an element stands for: its `name` attribute, what follows `=` in its tag, or its tag.
 fn named<'t>(mut element: Element<'t>) -> (Cow<'t, str>, Element<'t>) {
-    if let Some(at) = element.attributes.iter().position(|(key, _)| key == "name") {
+    if let Some(at) = element
+        .attributes
+        .iter()
+        .position(|(key, _)| key.eq_ignore_ascii_case("name"))
+    {
         let (_, name) = element.attributes.swap_remove(at);
         return (name, element);
     }

@@ -1,8 +1,9 @@
 //! Finds where an `<ACTION>` or `<tool_call>` block ends, without reading what is in it.
 
 use memchr::memchr;
+use memchr::memmem::Finder;
 
-use super::cursor::{Input, unquoted};
+use super::cursor::{Cursor, Input, unquoted};
 use super::marks::{
     FINDERS, OpenTag, Seen, TamMark, close_tag, exactly, next_less, open_tag, skip_blanks,
 };
@@ -20,6 +21,13 @@ impl XmlKind {
             Self::ToolCall => b"tool_call",
         }
     }
+}
+
+/// Ends of CDATA sections and comments, looked for once in the whole text.
+#[derive(Debug, Default)]
+pub(super) struct Sections {
+    cdata: Cursor,
+    comment: Cursor,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +55,7 @@ pub(super) struct XmlScan {
     hopeless: bool,
     /// The opening tag says more than its name.
     has_attributes: bool,
+    again: bool,
 }
 
 /// A block that has been framed.
@@ -92,11 +101,12 @@ impl XmlScan {
             has_element: false,
             other_block: None,
             hopeless,
+            again: false,
             has_attributes: attributes.contains(|c: char| c.is_alphanumeric()),
         }
     }
 
-    pub(super) fn step(&mut self, input: Input<'_>) -> XmlStep {
+    pub(super) fn step(&mut self, input: Input<'_>, sections: &mut Sections) -> XmlStep {
         if self.tag.empty {
             return self.done(self.tag.end, self.tag.end, true);
         }
@@ -109,13 +119,19 @@ impl XmlScan {
         loop {
             let found = match self.inside {
                 Inside::Markup => self.markup(input),
-                Inside::Cdata => self.skip(input, &FINDERS.cdata_end),
-                Inside::Comment => self.skip(input, &FINDERS.comment_end),
+                Inside::Cdata => self.skip(input, &mut sections.cdata, &FINDERS.cdata_end),
+                Inside::Comment => self.skip(input, &mut sections.comment, &FINDERS.comment_end),
             };
             match found {
                 Found::On => {}
                 Found::End(close, next) => return self.closed(input, close, next),
                 Found::Another => return self.unclosed(input),
+                Found::Again => {
+                    return XmlStep::Prose {
+                        next: self.tag.end,
+                        unclosed: true,
+                    };
+                }
                 Found::Exhausted if input.complete => return self.unclosed(input),
                 Found::Exhausted => return XmlStep::Wait,
                 Found::Request(_) => {}
@@ -138,9 +154,20 @@ impl XmlScan {
                 Some(b't' | b'T') if self.kind == XmlKind::ToolCall => {
                     open_tag(bytes, at, XmlKind::ToolCall.name()).map(|_| Found::Another)
                 }
+                Some(b'a' | b'A') if self.kind == XmlKind::Action && !self.has_element => {
+                    open_tag(bytes, at, XmlKind::Action.name()).map(|_| Found::Again)
+                }
                 Some(_) => Seen::No,
             };
             match input.settle(seen) {
+                Seen::Yes(Found::Again) => {
+                    // The first tag was only mentioned if words follow it.
+                    if self.begins_with_words(input.slice(self.tag.end, at)) {
+                        self.again = true;
+                        return Found::Again;
+                    }
+                    self.has_element = true;
+                }
                 Seen::Yes(Found::Another) => {
                     self.other_block.get_or_insert(at);
                     return Found::Another;
@@ -201,18 +228,15 @@ impl XmlScan {
     }
 
     /// To the end of a CDATA section or comment.
-    fn skip(&mut self, input: Input<'_>, finder: &memchr::memmem::Finder<'_>) -> Found {
-        let rest = input.bytes().get(self.probe..).unwrap_or_default();
-        match finder.find(rest) {
-            Some(offset) => {
-                self.probe += offset + finder.needle().len();
+    fn skip(&mut self, input: Input<'_>, cursor: &mut Cursor, finder: &Finder<'_>) -> Found {
+        match cursor.next(input, self.probe, finder) {
+            Some(at) => {
+                self.probe = at + finder.needle().len();
                 self.inside = Inside::Markup;
                 Found::On
             }
             None => {
-                self.probe = self
-                    .probe
-                    .max((input.len() + 1).saturating_sub(finder.needle().len()));
+                self.probe = self.probe.max(cursor.frontier());
                 Found::Exhausted
             }
         }
@@ -268,6 +292,11 @@ impl XmlScan {
         self.other_block.unwrap_or(self.probe).min(self.probe)
     }
 
+    /// The same tag came again before anything closed this one, which says nothing about later ones.
+    pub(super) fn met_again(&self) -> bool {
+        self.again
+    }
+
     /// No call is meant where words follow the tag instead of a tag or JSON.
     fn begins_with_words(&self, body: &str) -> bool {
         let has_name = self.kind == XmlKind::ToolCall && self.has_attributes;
@@ -307,6 +336,8 @@ enum Found {
     Request(usize),
     /// A block begins that ends this one.
     Another,
+    /// The same tag once more, after nothing but words.
+    Again,
     Exhausted,
 }
 

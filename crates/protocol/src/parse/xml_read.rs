@@ -24,6 +24,8 @@ pub(super) struct Fault {
     pub(super) code: Code,
     pub(super) at: usize,
     pub(super) what: Cow<'static, str>,
+    /// Where the element was opened that is not closed.
+    pub(super) opened: Option<usize>,
 }
 
 /// The elements of a body that begins at `offset` of the whole text, and its comments.
@@ -201,6 +203,7 @@ impl<'t> Builder<'t> {
             code,
             at: self.offset + at,
             what: what.into(),
+            opened: None,
         }
     }
 
@@ -295,17 +298,15 @@ impl<'t> Builder<'t> {
                         .split_once('=')
                         .is_some_and(|(kind, _)| kind == name) => {}
             Some(open) => {
-                let expected = open.element.name.to_string();
-                let (line, column) = line_column(self.body, open.element.span.start - self.offset);
-                return Err(self.fault(
-                    Code::MalformedXml,
-                    start,
-                    format!(
-                        "expected </{}> (opened {line} line(s) into the block, column {column}), found </{}>",
-                        quote(&expected),
-                        quote(name)
-                    ),
-                ));
+                let what = format!(
+                    "expected </{}>, found </{}>",
+                    quote(&open.element.name),
+                    quote(name)
+                );
+                return Err(Fault {
+                    opened: Some(open.element.span.start),
+                    ..self.fault(Code::MalformedXml, start, what)
+                });
             }
             None => {
                 return Err(self.fault(
@@ -375,12 +376,14 @@ impl<'t> Builder<'t> {
     fn finish(self) -> Result<Body<'t>, Fault> {
         match self.open.last() {
             Some(open) => {
-                let name = quote(&open.element.name);
-                Err(self.fault(
-                    Code::MalformedXml,
-                    self.body.len(),
-                    format!("expected </{name}>, found the end of the block"),
-                ))
+                let what = format!(
+                    "expected </{}>, found the end of the block",
+                    quote(&open.element.name)
+                );
+                Err(Fault {
+                    opened: Some(open.element.span.start),
+                    ..self.fault(Code::MalformedXml, self.body.len(), what)
+                })
             }
             None => Ok(self.out),
         }

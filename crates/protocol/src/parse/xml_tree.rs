@@ -28,6 +28,23 @@ impl<'t> Element<'t> {
         self.has_words || self.has_cdata
     }
 
+    /// The value of `<param name="x" value="1"/>`.
+    pub(super) fn take_value_attribute(&mut self) -> Option<Cow<'t, str>> {
+        if !self.text.is_empty() || !self.children.is_empty() {
+            return None;
+        }
+        let at = self
+            .attributes
+            .iter()
+            .position(|(key, _)| key.eq_ignore_ascii_case("value"))?;
+        Some(self.attributes.swap_remove(at).1)
+    }
+
+    pub(super) fn drop_attributes(&mut self, notes: &mut Notes) {
+        self.note_attributes(notes);
+        self.attributes.clear();
+    }
+
     /// The value of a parameter.
     pub(super) fn into_tree(self, notes: &mut Notes) -> Tree<'t> {
         let inner = self.inner.clone();
