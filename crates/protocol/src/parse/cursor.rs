@@ -38,6 +38,23 @@ impl<'t> Input<'t> {
     }
 }
 
+/// Below this length preparing a search costs more than searching.
+const SHORT: usize = 48;
+
+/// A plain search, for the few bytes by which a stream grows at a time.
+fn find_short(bytes: &[u8], needle: &[u8]) -> Option<usize> {
+    let first = *needle.first()?;
+    let mut from = 0;
+    while let Some(offset) = bytes.get(from..).and_then(|rest| memchr(first, rest)) {
+        let at = from + offset;
+        if bytes.get(at..).is_some_and(|rest| rest.starts_with(needle)) {
+            return Some(at);
+        }
+        from = at + 1;
+    }
+    None
+}
+
 /// Places of one fixed mark.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Cursor {
@@ -53,8 +70,13 @@ impl Cursor {
         from: usize,
         finder: &Finder<'_>,
     ) -> Option<usize> {
-        self.next_by(input, from, finder.needle().len(), |bytes| {
-            finder.find(bytes)
+        let needle = finder.needle();
+        self.next_by(input, from, needle.len(), |bytes| {
+            if bytes.len() < SHORT {
+                find_short(bytes, needle)
+            } else {
+                finder.find(bytes)
+            }
         })
     }
 
@@ -76,6 +98,10 @@ impl Cursor {
             self.at = None;
         }
         let start = self.searched.max(from);
+        if start + width > input.len() {
+            self.searched = start;
+            return None;
+        }
         let found = input.bytes().get(start..).and_then(find);
         match found {
             Some(offset) => {

@@ -18,6 +18,8 @@ pub(super) struct TamLive {
     fields: usize,
     /// Values have been told up to here.
     told: usize,
+    /// The line that begins here cannot become a key's any more.
+    plain_line: usize,
     pub(super) started: Vec<u32>,
 }
 
@@ -27,6 +29,7 @@ impl TamLive {
             block,
             fields: 0,
             told: 0,
+            plain_line: 0,
             started: Vec::new(),
         }
     }
@@ -66,7 +69,7 @@ impl TamLive {
         }
         let end = value
             .certain_end()
-            .min(undecided_from(text, value, frontier));
+            .min(self.undecided_from(text, value, frontier));
         self.tell(text, &key, value.start, end, on);
     }
 
@@ -86,6 +89,30 @@ impl TamLive {
             self.told = end;
         }
     }
+
+    /// Where the end of the text so far may be the beginning of a mark, or of the next key's line.
+    fn undecided_from(&mut self, text: &str, value: &ValueScan, frontier: usize) -> usize {
+        let mut from = frontier.min(text.len());
+        while !text.is_char_boundary(from) {
+            from -= 1;
+        }
+        let window = from.saturating_sub(MAX_HELD_LINE).max(value.start);
+        let bytes = text.as_bytes();
+        let newline = memchr::memrchr(b'\n', bytes.get(window..from).unwrap_or_default());
+        let Some(line) = newline.map(|newline| window + newline + 1) else {
+            return from;
+        };
+        if line == self.plain_line {
+            return from;
+        }
+        let rest = text.get(line..).unwrap_or_default();
+        let end = memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+        if may_become_key(rest.get(..end).unwrap_or_default()) {
+            return line;
+        }
+        self.plain_line = line;
+        from
+    }
 }
 
 /// The step that a key names the tool of.
@@ -93,21 +120,6 @@ fn command_step(key: &str) -> Option<u32> {
     match split_number(key) {
         Some(("command", number)) => Some(number),
         _ => (key == "command").then_some(1),
-    }
-}
-
-/// Where the end of the text so far may be the beginning of a mark, or of the next key's line.
-fn undecided_from(text: &str, value: &ValueScan, frontier: usize) -> usize {
-    let mut from = frontier.min(text.len());
-    while !text.is_char_boundary(from) {
-        from -= 1;
-    }
-    let window = from.saturating_sub(MAX_HELD_LINE).max(value.start);
-    let line = memchr::memrchr(b'\n', text.as_bytes().get(window..from).unwrap_or_default())
-        .map(|newline| window + newline + 1);
-    match line.and_then(|line| Some((line, text.get(line..)?.lines().next().unwrap_or_default()))) {
-        Some((line, rest)) if may_become_key(rest) => line,
-        _ => from,
     }
 }
 

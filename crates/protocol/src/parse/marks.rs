@@ -160,14 +160,19 @@ pub(super) fn skip_blanks(bytes: &[u8], at: usize) -> usize {
 /// A literal in any letter case. `Yes` holds the position after it.
 fn literal(bytes: &[u8], at: usize, word: &[u8]) -> Seen<usize> {
     let rest = bytes.get(at..).unwrap_or_default();
+    if let Some(head) = rest.get(..word.len()) {
+        return if head.eq_ignore_ascii_case(word) {
+            Seen::Yes(at + word.len())
+        } else {
+            Seen::No
+        };
+    }
     let common = rest
         .iter()
         .zip(word)
         .take_while(|(have, want)| have.eq_ignore_ascii_case(want))
         .count();
-    if common == word.len() {
-        Seen::Yes(at + common)
-    } else if common == rest.len() {
+    if common == rest.len() {
         Seen::Unclear
     } else {
         Seen::No

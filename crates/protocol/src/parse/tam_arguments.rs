@@ -71,6 +71,9 @@ impl<'t> Arguments<'t> {
             }
             return;
         }
+        if self.list.is_empty() {
+            self.list.reserve(8);
+        }
         self.list.push((kind, argument));
         let length = self.list.len();
         if length == SMALL {

@@ -371,6 +371,11 @@ fn command_number(field: &Field<'_>, notes: &mut Notes) -> Option<Option<u32>> {
 
 /// A tool's name stands on one line and holds no value marks; anything else was read too far.
 fn is_name(tool: &str) -> bool {
+    let plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b':' | b'_' | b'-' | b'/');
+    if tool.bytes().all(plain) {
+        return true;
+    }
     let marks = Family::ALL.map(|family| [family.open(), family.close()]);
     !tool.contains('\n') && !marks.iter().flatten().any(|mark| tool.contains(mark))
 }

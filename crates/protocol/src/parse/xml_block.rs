@@ -182,7 +182,10 @@ impl XmlScan {
                 }
                 Seen::Yes(found) => return found,
                 Seen::Unclear => return Found::Exhausted,
-                Seen::No => self.has_element |= bytes.get(at + 1).is_some_and(may_begin_name),
+                Seen::No => {
+                    self.has_element =
+                        self.has_element || bytes.get(at + 1).is_some_and(may_begin_name);
+                }
             }
         }
         self.probe = from.max(input.len());

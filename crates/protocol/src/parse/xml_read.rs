@@ -7,7 +7,7 @@ use memchr::memmem::Finder;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use super::marks::FINDERS;
+use super::marks::{FINDERS, next_less};
 use super::notes::{Notes, quote};
 use super::xml_block::begins_tag;
 use super::xml_tree::{Element, unescaped};
@@ -134,8 +134,8 @@ impl<'t> Builder<'t> {
     fn text_end(&self, from: usize, notes: &mut Notes) -> usize {
         let bytes = self.body.as_bytes();
         let mut at = from;
-        while let Some(offset) = bytes.get(at..).and_then(|rest| memchr(b'<', rest)) {
-            at += offset;
+        while let Some(less) = next_less(bytes, at) {
+            at = less;
             if begins_tag(bytes, at) {
                 return at;
             }
@@ -148,34 +148,25 @@ impl<'t> Builder<'t> {
     /// Text with its entities resolved.
     fn decoded(&self, start: usize, end: usize, notes: &mut Notes) -> Cow<'t, str> {
         let text = self.slice(start, end);
-        let Some(first) = memchr(b'&', text.as_bytes()) else {
-            return Cow::Borrowed(text);
-        };
-        let mut out = String::with_capacity(text.len());
-        let mut at = first;
-        out.push_str(text.get(..first).unwrap_or_default());
-        while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-            let plain = match rest.as_bytes().first() {
-                Some(b'&') => 0,
-                _ => memchr(b'&', rest.as_bytes()).unwrap_or(rest.len()),
-            };
-            out.push_str(rest.get(..plain).unwrap_or_default());
-            at += plain;
-            let Some(rest) = rest.get(plain..).filter(|rest| !rest.is_empty()) else {
-                break;
-            };
-            match entity(rest) {
+        let mut out = String::new();
+        let mut copied = 0;
+        let mut at = 0;
+        while let Some(amp) = next_ampersand(text.as_bytes(), at) {
+            at = amp + 1;
+            match text.get(amp..).and_then(entity) {
                 Some((c, length)) => {
+                    out.push_str(text.get(copied..amp).unwrap_or_default());
                     out.push(c);
-                    at += length;
+                    at = amp + length;
+                    copied = at;
                 }
-                None => {
-                    self.note_unescaped(start + at, notes);
-                    out.push('&');
-                    at += 1;
-                }
+                None => self.note_unescaped(start + amp, notes),
             }
         }
+        if copied == 0 {
+            return Cow::Borrowed(text);
+        }
+        out.push_str(text.get(copied..).unwrap_or_default());
         Cow::Owned(out)
     }
 
@@ -433,6 +424,14 @@ impl<'t> Open<'t> {
             self.element.text.to_mut().push_str(&text);
         }
     }
+}
+
+fn next_ampersand(bytes: &[u8], from: usize) -> Option<usize> {
+    if bytes.get(from) == Some(&b'&') {
+        return Some(from);
+    }
+    let rest = bytes.get(from..)?;
+    memchr(b'&', rest).map(|offset| from + offset)
 }
 
 /// The character that an entity at the beginning of the text stands for, and the entity's length.
