@@ -3,11 +3,15 @@
 use memchr::{memchr, memmem};
 
 use super::marks::{Family, Seen};
-use super::scanner::MAX_HELD_LINE;
 use super::stream::StreamEvent;
-use super::tam_value::{RawField, Shape, ValueScan, belongs_to_key, is_blank};
+use super::tam_line::{Shape, belongs_to_key, is_blank};
+use super::tam_value::{RawField, ValueScan};
 use super::xml_block::{XmlKind, XmlScan, tag_begins};
 use crate::key::{normalise, split_number};
+use crate::limits::MAX_KEY_BYTES;
+
+/// How much of a line is held back while it may become a key's, in bytes.
+const MAX_HELD_LINE: usize = MAX_KEY_BYTES + 64;
 
 type Tell<'f> = dyn FnMut(StreamEvent<'_>) + 'f;
 

@@ -5,6 +5,7 @@
 
 mod action;
 mod cursor;
+mod fence;
 mod live;
 mod marks;
 mod native;
@@ -13,6 +14,7 @@ mod scanner;
 mod stream;
 mod tam_arguments;
 mod tam_block;
+mod tam_line;
 mod tam_steps;
 mod tam_value;
 mod texts;

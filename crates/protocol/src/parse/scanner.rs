@@ -1,21 +1,14 @@
 //! Goes through a text once, from block to block. The same scanner reads a whole text and a growing one.
 
-use memchr::memchr;
-
 use super::Dialect;
 use super::cursor::Input;
-use super::marks::{
-    FINDERS, OpenTag, Seen, TamMark, is_quoted, next_less, open_tag, skip_blanks, tam_mark,
-};
+use super::fence::{self, Margin};
+use super::marks::{OpenTag, Seen, TamMark, is_quoted, next_less, open_tag, skip_blanks, tam_mark};
 use super::notes::Notes;
 use super::tam_block::{Lookahead, RawTam, TamScan, TamStep};
-use super::tam_value::is_fence;
 use super::xml_block::{RawXml, Sections, XmlKind, XmlScan, XmlStep};
-use crate::limits::{MAX_BLOCKS, MAX_FALSE_STARTS, MAX_FENCE_INFO_BYTES, MAX_KEY_BYTES};
+use crate::limits::{MAX_BLOCKS, MAX_FALSE_STARTS};
 use crate::{Code, Span};
-
-/// How much of a line is held back while it may become a key or a fence, in bytes.
-pub(super) const MAX_HELD_LINE: usize = MAX_KEY_BYTES + 64;
 
 #[derive(Debug)]
 pub(super) struct Scanner {
@@ -27,24 +20,16 @@ pub(super) struct Scanner {
     pub(super) notes: Notes,
     ahead: Lookahead,
     sections: Sections,
-    /// Where the piece that is being read begins.
-    pub(super) piece: usize,
+    /// The end of the piece that is being read.
+    pub(super) margin: Margin,
     /// No mark begins before this place.
     pub(super) probe: usize,
-    /// End of the last character before `probe` that is no white space.
-    solid: usize,
-    /// A line break follows it.
-    line_ended: bool,
-    seen_solid_to: usize,
     has_action: bool,
     /// An `<ACTION>` was never closed, so no later one is.
     action_unclosed: bool,
     false_starts: usize,
     /// The fence around the last block has not been closed yet.
     in_fence: bool,
-    /// Code fences in the piece that is being read, and where the last of them begins.
-    fences: usize,
-    last_fence: usize,
 }
 
 #[derive(Debug)]
@@ -108,17 +93,12 @@ impl Scanner {
             notes: Notes::default(),
             ahead: Lookahead::default(),
             sections: Sections::default(),
-            piece: 0,
+            margin: Margin::default(),
             probe: 0,
-            solid: 0,
-            line_ended: false,
-            seen_solid_to: 0,
             has_action: false,
             action_unclosed: false,
             false_starts: 0,
             in_fence: false,
-            fences: 0,
-            last_fence: 0,
         }
     }
 
@@ -152,19 +132,19 @@ impl Scanner {
         while let Some(at) = next_less(bytes, self.probe) {
             match self.start_at(input, at) {
                 Seen::Yes(start) => {
-                    self.note_solid(input, at);
+                    self.margin.note(input, at);
                     return self.begin(input, at, start);
                 }
                 Seen::No => self.probe = at + 1,
                 Seen::Unclear => {
                     self.probe = at;
-                    self.note_solid(input, at);
+                    self.margin.note(input, at);
                     return Some(Step::Wait);
                 }
             }
         }
         self.probe = self.probe.max(input.len());
-        self.note_solid(input, self.probe);
+        self.margin.note(input, self.probe);
         if input.complete {
             self.end_piece(input.len());
             self.state = State::Done;
@@ -229,8 +209,8 @@ impl Scanner {
             self.give_up(at);
             return None;
         }
-        let fence = self.fence_before(input);
-        let between = input.slice(self.piece, at);
+        let fence = self.margin.opening_fence(input);
+        let between = input.slice(self.margin.piece, at);
         let fenced = fence.is_some() || (self.in_fence && between.trim().is_empty());
         self.in_fence = false;
         self.end_piece(fence.unwrap_or(at));
@@ -345,9 +325,9 @@ impl Scanner {
                 }
                 // The piece goes on as if nothing had begun.
                 let piece = self.pieces.pop().unwrap_or_default();
-                self.piece = piece.start;
+                self.margin.piece = piece.start;
                 self.probe = next;
-                self.note_solid(input, next);
+                self.margin.note(input, next);
                 self.false_start();
                 None
             }
@@ -372,123 +352,31 @@ impl Scanner {
     }
 
     fn resume(&mut self, next: usize) {
-        self.piece = next;
+        self.margin = Margin::at(next);
         self.probe = next;
-        self.solid = next;
-        self.seen_solid_to = next;
-        self.fences = 0;
         self.state = State::Outside;
     }
 
     fn end_piece(&mut self, end: usize) {
-        self.pieces.push(Span::new(self.piece, end.max(self.piece)));
-    }
-
-    /// Keeps track of where the text before `to` really ends, without reading anything twice.
-    fn note_solid(&mut self, input: Input<'_>, to: usize) {
-        self.note_fences(input, to);
-        let fresh = input.slice(self.seen_solid_to, to);
-        let trimmed = fresh.trim_end();
-        if !trimmed.is_empty() {
-            self.solid = self.seen_solid_to + trimmed.len();
-            self.line_ended = false;
-        }
-        let rest = fresh.as_bytes().get(trimmed.len()..).unwrap_or_default();
-        self.line_ended |= memchr(b'\n', rest).is_some();
-        if input.text.is_char_boundary(to) {
-            self.seen_solid_to = to;
-        }
-    }
-
-    /// Counts the lines that open or close a code block.
-    fn note_fences(&mut self, input: Input<'_>, to: usize) {
-        const FENCE: &str = "```";
-        let from = self
-            .seen_solid_to
-            .saturating_sub(FENCE.len() - 1)
-            .max(self.piece);
-        let rest = input.bytes().get(from..to).unwrap_or_default();
-        for offset in FINDERS.fence.find_iter(rest) {
-            let line = self.line_before(input, from + offset);
-            if let Some(line) = line.filter(|&line| self.fences == 0 || line > self.last_fence) {
-                self.fences += 1;
-                self.last_fence = line;
-            }
-        }
-    }
-
-    /// Where the line begins in which only blanks stand before `at`.
-    fn line_before(&self, input: Input<'_>, at: usize) -> Option<usize> {
-        let before = input.bytes().get(self.piece..at)?;
-        let blanks = before
-            .iter()
-            .rev()
-            .take(MAX_FENCE_INFO_BYTES)
-            .take_while(|byte| matches!(byte, b' ' | b'\t'))
-            .count();
-        let line = at - blanks;
-        (line == self.piece || input.bytes().get(line - 1) == Some(&b'\n')).then_some(line)
-    }
-
-    /// Where the line begins that opens a code fence directly before the present place, if there is one.
-    pub(super) fn fence_before(&self, input: Input<'_>) -> Option<usize> {
-        let text = input.slice(self.piece, self.solid);
-        let bytes = text.as_bytes();
-        let window = bytes.len().saturating_sub(MAX_FENCE_INFO_BYTES + 16);
-        let line = memchr::memrchr(b'\n', bytes.get(window..).unwrap_or_default())
-            .map(|newline| window + newline + 1)
-            .or((window == 0).then_some(0))?;
-        let fence = text.get(line..)?.trim_start_matches([' ', '\t']);
-        let ticks = fence.trim_start_matches(['`', '~']);
-        let start = self.piece + line;
-        // A bare fence closes a code block if one is open.
-        let bare = ticks.trim().is_empty();
-        let closes =
-            bare && self.line_ended && self.fences.is_multiple_of(2) && self.last_fence == start;
-        (is_fence(fence) && !ticks.contains('`') && !closes).then_some(start)
+        self.pieces
+            .push(Span::new(self.margin.piece, end.max(self.margin.piece)));
     }
 
     /// Outside a block: up to where the text can be shown. The rest may become a mark, or a fence around a call.
     pub(super) fn settled_text(&self, input: Input<'_>) -> usize {
-        let fence = self.fence_before(input).or_else(|| {
-            // One or two backticks at the beginning of a line may become a fence.
-            let text = input.slice(self.piece, self.probe);
-            let bare = text
-                .strip_suffix("``")
-                .or_else(|| text.strip_suffix('`'))
-                .unwrap_or(text);
-            self.line_before(input, self.piece + bare.len())
-        });
-        fence.unwrap_or(self.probe).min(self.probe)
+        self.margin.settled(input, self.probe)
     }
 
     fn closing_fence(&mut self, input: Input<'_>, at: usize) -> Option<Step> {
-        let rest = input.text.get(at..).unwrap_or_default();
-        let solid = rest.trim_start();
-        let start = at + (rest.len() - solid.len());
-        let ticks = solid.len() - solid.trim_start_matches(['`', '~']).len();
-        let line = solid.get(ticks..).unwrap_or_default();
-        let line_end = memchr(b'\n', line.as_bytes());
-        let undecided = solid.is_empty() || line.is_empty() || line_end.is_none();
-        if undecided
-            && !input.complete
-            && (ticks < 3 && line.is_empty() || ticks >= 3 && line.trim().is_empty())
-        {
-            self.state = State::Fence {
-                at: if solid.is_empty() { start } else { at },
-            };
-            return Some(Step::Wait);
-        }
-        let is_closing = ticks >= 3
-            && line
-                .get(..line_end.unwrap_or(line.len()))
-                .is_some_and(|rest| rest.trim().is_empty());
-        self.in_fence = !is_closing;
-        let next = match (is_closing, line_end) {
-            (true, Some(end)) => start + ticks + end,
-            (true, None) => input.len(),
-            (false, _) => self.piece,
+        let next = match fence::closing(input, at) {
+            fence::Closing::Wait { at } => {
+                self.state = State::Fence { at };
+                return Some(Step::Wait);
+            }
+            fence::Closing::Yes { next } => next,
+            fence::Closing::No => self.margin.piece,
         };
+        self.in_fence = next == self.margin.piece;
         self.resume(next);
         None
     }

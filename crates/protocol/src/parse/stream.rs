@@ -159,7 +159,7 @@ impl Stream {
         if !matches!(self.scanner.state, State::Outside) {
             return;
         }
-        let start = self.shown.max(self.scanner.piece);
+        let start = self.shown.max(self.scanner.margin.piece);
         let input = Input {
             text: &self.text,
             complete: false,

@@ -3,7 +3,8 @@
 use super::cursor::{Cursors, Input, Next, unquoted};
 use super::marks::{Seen, TamMark, open_tag};
 use super::notes::{Notes, quote};
-use super::tam_value::{Close, RawField, Shape, ValueScan, is_fence, is_separator, key_before};
+use super::tam_line::{Shape, is_fence, is_separator, key_before};
+use super::tam_value::{Close, RawField, ValueScan};
 use super::xml_block::XmlKind;
 use crate::limits::{MAX_COMMENTS, MAX_FIELDS, MAX_MARKS};
 use crate::{Code, Span};
