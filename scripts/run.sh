@@ -20,5 +20,6 @@ cat <<'END'
   cargo run -q -p innkeeper -- parse --help      all that `parse` can do
   cargo run -q -p innkeeper -- parse YOUR-FILE   read a reply of your own model
   make test                                      see that everything holds
+  docs/protocol.md                               what a model may write, and what the parser says
   README.md, docs/architecture.md                what this is and where it is going
 END
