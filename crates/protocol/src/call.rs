@@ -300,6 +300,20 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// Puts other text in place of any text in the value, also deep inside it: how `@{…}` is filled in before
+    /// the call is bound. `None` leaves a text as it is.
+    pub fn map_text(&mut self, with: &mut dyn FnMut(&str) -> Option<String>) {
+        match self {
+            Self::Text(text) => {
+                if let Some(raw) = with(&text.raw) {
+                    text.raw = Cow::Owned(raw);
+                }
+            }
+            Self::Tree(tree) => tree.map_text(with),
+            Self::Json(json) => map_json(json, with),
+        }
+    }
+
     pub fn to_json(&self) -> Json {
         match self {
             Self::Text(text) => text.trimmed().into(),
@@ -395,6 +409,24 @@ impl<'a> Tree<'a> {
         }
     }
 
+    /// `inner` is what is handed on where a text was meant, so it changes with the texts in it.
+    fn map_text(&mut self, with: &mut dyn FnMut(&str) -> Option<String>) {
+        if let Some(inner) = with(&self.inner) {
+            self.inner = Cow::Owned(inner);
+        }
+        match &mut self.node {
+            Node::Text(text) => {
+                if let Some(new) = with(text) {
+                    *text = Cow::Owned(new);
+                }
+            }
+            Node::Array(items) => items.iter_mut().for_each(|item| item.map_text(with)),
+            Node::Object(fields) => fields
+                .iter_mut()
+                .for_each(|(_, field)| field.map_text(with)),
+        }
+    }
+
     pub fn to_json(&self) -> Json {
         match &self.node {
             Node::Text(text) => Json::String(text.to_string()),
@@ -407,3 +439,20 @@ impl<'a> Tree<'a> {
         }
     }
 }
+
+fn map_json(json: &mut Json, with: &mut dyn FnMut(&str) -> Option<String>) {
+    match json {
+        Json::String(text) => {
+            if let Some(new) = with(text) {
+                *text = new;
+            }
+        }
+        Json::Array(items) => items.iter_mut().for_each(|item| map_json(item, with)),
+        Json::Object(fields) => fields.values_mut().for_each(|field| map_json(field, with)),
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+#[path = "call_tests.rs"]
+mod tests;

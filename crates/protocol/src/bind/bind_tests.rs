@@ -138,6 +138,20 @@ fn the_tool_settles_what_the_parser_could_not() {
 }
 
 #[test]
+fn a_bound_call_can_be_written_down_and_read_again() {
+    let text = "<|[REQUEST_TOOL]|>\nrequest_id:»»»r«««\ncommand:»»»T«««\nx:»»»1«««\nuri_y:»»»fam://a«««\n\
+                type_hint_y:»»»json«««\nretry:»»»2«««\n<|[END_TOOL]|>";
+    let reply = crate::parse(text);
+    let bound = bind(reply.calls().next().unwrap(), &strings(&["x", "y"])).unwrap();
+    let written = serde_json::to_string(&bound).unwrap();
+    assert_eq!(
+        serde_json::from_str::<BoundCall>(&written).unwrap(),
+        bound,
+        "{written}"
+    );
+}
+
+#[test]
 fn a_declared_request_id_is_filled_in() {
     let mut request = tam(vec![]);
     request.request_id = Some("r-1".into());

@@ -31,7 +31,7 @@ mod property_tests;
 
 use std::collections::{BTreeMap, HashSet};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use assign::{Given, assign};
@@ -46,7 +46,7 @@ use problem::{Faults, quote_text};
 use crate::{OnError, ToolCallRequest, ToolDefinition, ToolId, TypeHint, Value};
 
 /// A call that fits its tool.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BoundCall {
     pub tool: ToolId,
@@ -66,7 +66,7 @@ pub struct BoundCall {
 }
 
 /// A parameter that is supplied by reference.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UriArgument {
     pub uri: String,
     /// How to read what is fetched.
