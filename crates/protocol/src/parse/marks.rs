@@ -139,13 +139,18 @@ pub(super) static FINDERS: LazyLock<Finders> = LazyLock::new(|| Finders {
     fence: Finder::new("```"),
 });
 
-/// The next `<` at or after `from`. Where they stand close together a search would cost more than a look.
+/// The next `<` at or after `from`.
 pub(super) fn next_less(bytes: &[u8], from: usize) -> Option<usize> {
-    if bytes.get(from) == Some(&b'<') {
-        return Some(from);
-    }
+    next_byte(bytes, from, b'<')
+}
+
+/// The next such byte at or after `from`. Where they stand close together a look costs less than a search.
+pub(super) fn next_byte(bytes: &[u8], from: usize, byte: u8) -> Option<usize> {
+    const NEAR: usize = 4;
     let rest = bytes.get(from..)?;
-    memchr::memchr(b'<', rest).map(|offset| from + offset)
+    let near = rest.iter().take(NEAR).position(|&have| have == byte);
+    near.or_else(|| memchr::memchr(byte, rest.get(NEAR..)?).map(|offset| NEAR + offset))
+        .map(|offset| from + offset)
 }
 
 pub(super) fn skip_blanks(bytes: &[u8], at: usize) -> usize {

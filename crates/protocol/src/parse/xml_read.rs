@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr;
 use memchr::memmem::Finder;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use super::marks::{FINDERS, next_less};
+use super::marks::{FINDERS, next_byte, next_less};
 use super::notes::{Notes, quote};
 use super::xml_block::begins_tag;
 use super::xml_tree::{Element, unescaped};
@@ -70,8 +69,9 @@ struct Builder<'t> {
 }
 
 impl<'t> Builder<'t> {
-    /// Tags, comments and the like go through `quick-xml`. Text and CDATA are taken here: `quick-xml` would
-    /// check them for UTF-8 once more, cut them at every `&`, and refuse a `<` that is only a less-than sign.
+    /// Tags with what is in them go through `quick-xml`. Closing tags, text, comments and CDATA are taken here:
+    /// `quick-xml` would check them for UTF-8 once more, cut text at every `&`, and refuse a `<` that is only a
+    /// less-than sign.
     fn run(mut self, notes: &mut Notes) -> Result<Body<'t>, Fault> {
         let mut at = 0;
         while at < self.body.len() {
@@ -85,6 +85,9 @@ impl<'t> Builder<'t> {
                     self.out.comments.push(Cow::Borrowed(text.trim()));
                 }
                 end
+            } else if let Some(end) = self.end_tag(at) {
+                self.end(at, end)?;
+                end
             } else if self.is_markup(at) {
                 self.markup(at, notes)?
             } else {
@@ -97,6 +100,15 @@ impl<'t> Builder<'t> {
         self.finish()
     }
 
+    /// Where the closing tag at `at` ends, if one stands there.
+    fn end_tag(&self, at: usize) -> Option<usize> {
+        let rest = self.body.as_bytes().get(at..)?;
+        if !rest.starts_with(b"</") {
+            return None;
+        }
+        next_byte(rest, 2, b'>').map(|offset| at + offset + 1)
+    }
+
     fn is_markup(&self, at: usize) -> bool {
         self.body.as_bytes().get(at) == Some(&b'<') && begins_tag(self.body.as_bytes(), at)
     }
@@ -104,9 +116,7 @@ impl<'t> Builder<'t> {
     /// One tag, comment, instruction or declaration; where it ends.
     fn markup(&mut self, start: usize, notes: &mut Notes) -> Result<usize, Fault> {
         let mut reader = Reader::from_str(self.slice(start, self.body.len()));
-        let config = reader.config_mut();
-        config.check_end_names = false;
-        config.allow_unmatched_ends = true;
+        reader.config_mut().check_end_names = false;
         let event = reader.read_event();
         let end = start + usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX);
         match event {
@@ -115,7 +125,6 @@ impl<'t> Builder<'t> {
                 self.start(&tag, start, end, notes)?;
                 self.close(end, end);
             }
-            Ok(Event::End(_)) => self.end(start, end)?,
             // At the top these are a document's preamble; within a value they are somebody's PHP or HTML.
             Ok(Event::Decl(_) | Event::PI(_) | Event::DocType(_)) => {
                 if !self.open.is_empty() {
@@ -151,7 +160,7 @@ impl<'t> Builder<'t> {
         let mut out = String::new();
         let mut copied = 0;
         let mut at = 0;
-        while let Some(amp) = next_ampersand(text.as_bytes(), at) {
+        while let Some(amp) = next_byte(text.as_bytes(), at, b'&') {
             at = amp + 1;
             match text.get(amp..).and_then(entity) {
                 Some((c, length)) => {
@@ -424,14 +433,6 @@ impl<'t> Open<'t> {
             self.element.text.to_mut().push_str(&text);
         }
     }
-}
-
-fn next_ampersand(bytes: &[u8], from: usize) -> Option<usize> {
-    if bytes.get(from) == Some(&b'&') {
-        return Some(from);
-    }
-    let rest = bytes.get(from..)?;
-    memchr(b'&', rest).map(|offset| from + offset)
 }
 
 /// The character that an entity at the beginning of the text stands for, and the entity's length.
