@@ -51,7 +51,7 @@ impl Aliases {
         let names = allocate(&ids, reserved, Rule::of_tools(protocol));
 
         let mut aliases = Self::default();
-        for (tool, alias) in tools.into_iter().zip(names) {
+        for (tool, alias) in tools.iter().zip(names) {
             aliases.back.insert(alias.clone(), tool.id.clone());
             aliases
                 .back
@@ -60,6 +60,13 @@ impl Aliases {
             aliases
                 .tools
                 .insert(tool.id.clone(), Names { alias, parameters });
+        }
+        // Other names that a tool declares for itself work too, where nobody else bears them.
+        for tool in tools {
+            for other in &tool.aliases {
+                let name = other.as_str().to_owned();
+                aliases.back.entry(name).or_insert_with(|| tool.id.clone());
+            }
         }
         aliases
     }

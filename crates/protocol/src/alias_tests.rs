@@ -228,3 +228,24 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn names_a_tool_declares_for_itself_lead_to_it() {
+    let mut state = ToolDefinition::new("core:ReadPrivateState", "", serde_json::json!({}));
+    state.aliases = vec!["ReadPrivateStateTool".into(), "Other".into()];
+    let other = ToolDefinition::new("Other", "", serde_json::json!({}));
+    for protocol in [
+        Protocol::Tam,
+        Protocol::Action,
+        Protocol::Native(crate::Provider::OpenAi),
+    ] {
+        let aliases = Aliases::new([&state, &other], protocol);
+        let resolve = |name| aliases.resolve(name).map(ToolId::as_str);
+        assert_eq!(
+            resolve("ReadPrivateStateTool"),
+            Some("core:ReadPrivateState")
+        );
+        assert_eq!(resolve("Other"), Some("Other"));
+        assert_eq!(resolve("Nobody"), None);
+    }
+}

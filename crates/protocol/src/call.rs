@@ -305,8 +305,10 @@ impl<'a> Value<'a> {
     pub fn map_text(&mut self, with: &mut dyn FnMut(&str) -> Option<String>) {
         match self {
             Self::Text(text) => {
-                if let Some(raw) = with(&text.raw) {
-                    text.raw = Cow::Owned(raw);
+                // What is put in has no part in the block's layout.
+                let dedented = text.dedented();
+                if let Some(raw) = with(&dedented) {
+                    *text = Text::new(raw, "");
                 }
             }
             Self::Tree(tree) => tree.map_text(with),

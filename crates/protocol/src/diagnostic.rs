@@ -11,7 +11,8 @@ use crate::Span;
 pub enum Severity {
     /// Understood, but not as written by the book.
     Warning,
-    /// Not understood well enough: a block with an error is reported to the model, never run.
+    /// Not understood well enough: a block with an error is reported to the model, never run. The few that
+    /// depend on the tool ([`Code::is_left_to_bind`]) are decided when the call is bound.
     Error,
 }
 

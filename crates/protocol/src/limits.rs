@@ -1,9 +1,19 @@
-//! Every number that bounds this crate. A test crosses each of them.
+//! The numbers that bound this crate. Tests cross them.
 
 /// Longest key of a TAM field, in bytes as written. A longer line is not shaped like `key:OPEN`.
 pub const MAX_KEY_BYTES: usize = 256;
 /// Fields read from one TAM block; more give `too_many_parameters`.
 pub const MAX_FIELDS: usize = 2_048;
+/// Shared arguments of a TAM block, counted once for each step; more give `too_many_parameters`.
+pub const MAX_ARGUMENTS: usize = 8 * MAX_FIELDS;
+/// Blanks at one place inside a boundary mark.
+pub const MAX_BLANKS: usize = 32;
+/// Bytes of an `<ACTION …>` or `<tool_call …>` tag behind its name; a longer one begins nothing.
+pub const MAX_TAG_BYTES: usize = 1_024;
+/// How much of a line is held back while it may become a key's, in bytes.
+pub const MAX_HELD_LINE: usize = MAX_KEY_BYTES + 64;
+/// How far back the beginning of a line is looked for, in bytes.
+pub const MAX_LINE_SEARCH: usize = 4_096;
 /// Value marks and stray lines looked at in the TAM blocks of one reply; more give `too_many_parameters`.
 pub const MAX_MARKS: usize = 25_000;
 /// Blocks read from one reply; more give `too_many_blocks` and stay text.
@@ -13,7 +23,7 @@ pub const MAX_CALLS: usize = 512;
 /// Elements below a call in XML; deeper gives `nesting_too_deep`.
 pub const MAX_DEPTH: usize = 64;
 /// Elements in one XML block; more give `too_many_parameters`.
-pub const MAX_ELEMENTS: usize = 10_000;
+pub const MAX_ELEMENTS: usize = 5_000;
 /// Attributes of one XML tag; more give `too_many_parameters`.
 pub const MAX_ATTRIBUTES: usize = 64;
 /// Comments kept of one block; they are for display only.

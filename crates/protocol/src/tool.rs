@@ -3,10 +3,14 @@
 //! Owns the one description from which prompts, schemas and pages are made. How a tool is run, and whether
 //! it may be, belongs to `tools`.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
+
+use crate::limits::MAX_SCHEMA_PARTS;
+use crate::reference::resolved;
 
 /// The name a tool is registered under: `File.Write`, `Plugin:tool`, `workflow:<id>`, a node's full type.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -140,20 +144,102 @@ impl ToolDefinition {
         }
     }
 
-    /// Declared parameters with their schemas, in the author's order.
+    /// Declared parameters with their schemas, in the author's order, those that a `$ref` or `allOf` at the top
+    /// adds included.
     pub fn properties(&self) -> impl Iterator<Item = (&str, &Json)> {
-        self.parameters
-            .get("properties")
-            .and_then(Json::as_object)
+        let parts = self.parts();
+        let mut properties: Vec<(&str, &Json)> = Vec::new();
+        let mut seen = HashSet::new();
+        for part in parts {
+            let declared = part.get("properties").and_then(Json::as_object);
+            for (name, schema) in declared.into_iter().flatten() {
+                if seen.insert(name.as_str()) {
+                    properties.push((name, schema));
+                }
+            }
+        }
+        properties.into_iter()
+    }
+
+    /// Names that must be given, each once.
+    pub fn required(&self) -> HashSet<&str> {
+        self.parts()
             .into_iter()
+            .filter_map(|part| part.get("required").and_then(Json::as_array))
             .flatten()
-            .map(|(name, schema)| (name.as_str(), schema))
+            .filter_map(Json::as_str)
+            .collect()
     }
 
     pub fn is_required(&self, name: &str) -> bool {
-        self.parameters
-            .get("required")
-            .and_then(Json::as_array)
-            .is_some_and(|required| required.iter().any(|entry| entry == name))
+        self.parts().into_iter().any(|part| {
+            part.get("required")
+                .and_then(Json::as_array)
+                .is_some_and(|required| required.iter().any(|entry| entry == name))
+        })
+    }
+
+    /// The parameters' schema and what it is put together from.
+    fn parts(&self) -> Vec<&Json> {
+        let mut parts = Vec::new();
+        let mut open = vec![resolved(&self.parameters, &self.parameters)];
+        if self.parameters.get("$ref").is_some() {
+            parts.push(&self.parameters);
+        }
+        while let Some(part) = open.pop() {
+            if parts.len() == MAX_SCHEMA_PARTS {
+                break;
+            }
+            parts.push(part);
+            let all = part.get("allOf").and_then(Json::as_array);
+            let added = all.into_iter().flatten().rev();
+            open.extend(added.map(|branch| resolved(branch, &self.parameters)));
+        }
+        parts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn parameters_behind_references_are_parameters() {
+        for (parameters, names, required) in [
+            (
+                json!({"properties": {"a": {}, "b": {}}, "required": ["b"]}),
+                vec!["a", "b"],
+                "b",
+            ),
+            (
+                json!({"allOf": [{"properties": {"a": {}}, "required": ["a"]}, {"properties": {"b": {}}}]}),
+                vec!["a", "b"],
+                "a",
+            ),
+            (
+                json!({"$ref": "#/$defs/p", "$defs": {"p": {"properties": {"a": {}}, "required": ["a"]}}}),
+                vec!["a"],
+                "a",
+            ),
+            (
+                json!({"properties": {"a": {}}, "allOf": [{"$ref": "#/$defs/p"}],
+                       "$defs": {"p": {"properties": {"b": {}}, "required": ["b"]}}}),
+                vec!["a", "b"],
+                "b",
+            ),
+            (
+                json!({"allOf": [{"$ref": "#"}], "properties": {"a": {}}, "required": ["a"]}),
+                vec!["a"],
+                "a",
+            ),
+        ] {
+            let tool = ToolDefinition::new("T", "", parameters.clone());
+            let have: Vec<_> = tool.properties().map(|(name, _)| name).collect();
+            assert_eq!(have, names, "{parameters}");
+            assert!(tool.is_required(required), "{parameters}");
+            assert_eq!(tool.required(), HashSet::from([required]), "{parameters}");
+        }
     }
 }

@@ -68,12 +68,19 @@ fn renamed(tool: &ToolDefinition, aliases: &Aliases) -> Json {
         .collect();
     schema.insert("type".into(), "object".into());
     schema.insert("properties".into(), Json::Object(properties));
-    if let Some(Json::Array(required)) = schema.get_mut("required") {
-        for name in required {
-            if let Some(declared) = name.as_str() {
-                *name = aliases.parameter_alias(&tool.id, declared).into();
-            }
-        }
+    for merged in ["$ref", "allOf"] {
+        schema.remove(merged);
+    }
+    let wanted = tool.required();
+    let required: Vec<Json> = tool
+        .properties()
+        .filter(|(name, _)| wanted.contains(name))
+        .map(|(name, _)| aliases.parameter_alias(&tool.id, name).into())
+        .collect();
+    if required.is_empty() {
+        schema.remove("required");
+    } else {
+        schema.insert("required".into(), Json::Array(required));
     }
     Json::Object(schema)
 }

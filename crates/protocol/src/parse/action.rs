@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::notes::{Notes, quote};
 use super::xml_block::RawXml;
-use super::xml_read::{self, Fault, line_column};
+use super::xml_read::{self, Fault, column_of, line_column};
 use super::xml_tree::{Element, group};
 use crate::limits::MAX_CALLS;
 use crate::{Argument, Block, Code, Node, Protocol, Span, ToolCallRequest, Tree, Value};
@@ -55,18 +55,20 @@ pub(super) fn block<'t>(text: &'t str, raw: &RawXml, span: Span) -> Block<'t> {
 
 /// One sentence with the place, the cause and the remedy.
 pub(super) fn notes_fault(notes: &mut Notes, text: &str, fault: &Fault, block: &str, closed: bool) {
-    let (line, column) = line_column(text, fault.at);
     let at = fault.at.min(text.len());
     let cut = if closed {
         ""
     } else {
         " The block was cut off before its end."
     };
-    let opened = fault.opened.map_or(String::new(), |opened| {
-        let (line, column) = line_column(text, opened);
-        format!(" (opened at line {line}, column {column})")
-    });
     notes.add_with(fault.code, Span::new(at, at), || {
+        let (line, column) = line_column(text, at);
+        let opened = fault.opened.map_or(String::new(), |opened| {
+            // Only the lines between the two places are counted again.
+            let between = text.get(opened..at).unwrap_or_default();
+            let line = line - memchr::memchr_iter(b'\n', between.as_bytes()).count();
+            format!(" (opened at line {line}, column {})", column_of(text, opened))
+        });
         format!(
             "Malformed XML in {block} block: line {line}, column {column}: {}{opened}.{cut} Close every tag, and put \
              values that hold < or & into <![CDATA[…]]>.",

@@ -7,7 +7,8 @@
 use memchr::memchr;
 use memchr::memmem::Finder;
 
-use super::marks::{FAMILIES, FINDERS, Family, MAX_BLANKS, Seen, TamMark, is_quoted, tam_mark};
+use super::marks::{FAMILIES, FINDERS, Family, Seen, TamMark, is_quoted, tam_mark};
+use crate::limits::MAX_BLANKS;
 
 /// The text so far, and whether more may come.
 #[derive(Clone, Copy)]

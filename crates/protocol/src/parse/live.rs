@@ -8,10 +8,7 @@ use super::tam_line::{Shape, belongs_to_key, is_blank};
 use super::tam_value::{RawField, ValueScan};
 use super::xml_block::{XmlKind, XmlScan, tag_begins};
 use crate::key::{normalise, split_number};
-use crate::limits::MAX_KEY_BYTES;
-
-/// How much of a line is held back while it may become a key's, in bytes.
-const MAX_HELD_LINE: usize = MAX_KEY_BYTES + 64;
+use crate::limits::MAX_HELD_LINE;
 
 type Tell<'f> = dyn FnMut(StreamEvent<'_>) + 'f;
 

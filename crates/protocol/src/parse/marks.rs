@@ -7,10 +7,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-/// Longest run of blanks that is tolerated at one place inside a mark.
-pub(super) const MAX_BLANKS: usize = 32;
-/// Longest attribute part of an opening tag that is still taken for a boundary.
-const MAX_ATTRIBUTES: usize = 1_024;
+use crate::limits::{MAX_BLANKS, MAX_TAG_BYTES};
 
 /// The answer to "does it stand here?".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -253,7 +250,7 @@ pub(super) fn open_tag(bytes: &[u8], at: usize, name: &[u8]) -> Seen<OpenTag> {
     }
     let rest = bytes.get(after..).unwrap_or_default();
     let mut quote = None;
-    for (offset, &byte) in rest.iter().take(MAX_ATTRIBUTES).enumerate() {
+    for (offset, &byte) in rest.iter().take(MAX_TAG_BYTES).enumerate() {
         match (byte, quote) {
             (b'<', _) => return Seen::No,
             (b'"' | b'\'', None) => quote = Some(byte),
@@ -273,7 +270,7 @@ pub(super) fn open_tag(bytes: &[u8], at: usize, name: &[u8]) -> Seen<OpenTag> {
             _ => {}
         }
     }
-    if rest.len() < MAX_ATTRIBUTES {
+    if rest.len() < MAX_TAG_BYTES {
         Seen::Unclear
     } else {
         Seen::No

@@ -2,13 +2,16 @@
 //! bare list of calls. What a response says in words is parsed too, and its text calls come first.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde_json::{Map, Value as Json};
 
 use super::notes::{Notes, quote};
 use super::parse;
 use crate::limits::MAX_CALLS;
-use crate::{Argument, Block, Code, Protocol, Provider, Reply, Span, ToolCallRequest, Value};
+use crate::{
+    Argument, Block, Code, Protocol, Provider, Reply, Source, Span, ToolCallRequest, Value,
+};
 
 /// Reads a provider's response. `None` if it has none of the known shapes.
 pub fn parse_response(response: &Json) -> Option<Reply<'static>> {
@@ -224,13 +227,14 @@ impl<'j> Found<'j> {
                 format!("The reply has more than {MAX_CALLS} calls; send fewer at a time.")
             });
         }
+        let said: HashSet<String> = reply.calls().map(fingerprint).collect();
         let mut calls = Vec::new();
         for (index, raw) in (1..).zip(self.calls.iter().take(MAX_CALLS)) {
             let Some(mut call) = raw.read(protocol, &mut notes) else {
                 continue;
             };
             call.index = index;
-            if reply.calls().any(|have| same_call(have, &call)) {
+            if said.contains(&fingerprint(&call)) {
                 notes.add_with(Code::RepeatedNativeCall, Span::default(), || {
                     format!(
                         "'{}' was called in the text and natively; it runs once.",
@@ -248,6 +252,10 @@ impl<'j> Found<'j> {
                 "The reply calls tools in its text and natively; text calls run first.",
             );
         }
+        if calls.is_empty() && !notes.has_errors() {
+            reply.diagnostics.extend(notes.finish());
+            return None;
+        }
         Some(Block {
             protocol,
             request_id: None,
@@ -259,8 +267,45 @@ impl<'j> Found<'j> {
     }
 }
 
-fn same_call(text: &ToolCallRequest<'_>, native: &ToolCallRequest<'_>) -> bool {
-    text.tool == native.tool && text.params() == native.params()
+/// The tool and its arguments, alike for a call that was written as text and one that came natively: text holds
+/// `5` where JSON may hold a number.
+fn fingerprint(call: &ToolCallRequest<'_>) -> String {
+    let mut arguments: Vec<String> = call
+        .arguments
+        .iter()
+        .map(|argument| {
+            let by = match argument.source {
+                Source::Inline => "=",
+                Source::Uri => "@",
+            };
+            format!("{}{by}{}", argument.name, plain(&argument.to_json()))
+        })
+        .collect();
+    arguments.sort_unstable();
+    format!("{}\0{}", call.tool, arguments.join("\0"))
+}
+
+/// A value as text would write it, scalars without quotes.
+fn plain(value: &Json) -> String {
+    match value {
+        Json::String(text) => match serde_json::from_str::<Json>(text) {
+            Ok(inner @ (Json::Object(_) | Json::Array(_))) => plain(&inner),
+            _ => text.clone(),
+        },
+        Json::Array(items) => {
+            let items: Vec<String> = items.iter().map(plain).collect();
+            format!("[{}]", items.join(","))
+        }
+        Json::Object(fields) => {
+            let mut fields: Vec<String> = fields
+                .iter()
+                .map(|(name, value)| format!("{name}:{}", plain(value)))
+                .collect();
+            fields.sort_unstable();
+            format!("{{{}}}", fields.join(","))
+        }
+        scalar => scalar.to_string(),
+    }
 }
 
 fn text_at<'j>(json: &'j Json, key: &str) -> Option<&'j str> {

@@ -49,6 +49,10 @@ impl Notes {
         self.kept.len() - self.errors
     }
 
+    pub(super) fn has_errors(&self) -> bool {
+        self.errors > 0
+    }
+
     pub(super) fn has(&self, code: Code) -> bool {
         self.kept.iter().any(|kept| kept.code == code)
     }

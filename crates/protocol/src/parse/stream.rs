@@ -62,6 +62,7 @@ pub struct Stream {
     /// How many blocks have been told.
     blocks: usize,
     live: Live,
+    finished: bool,
 }
 
 #[derive(Debug)]
@@ -81,6 +82,7 @@ impl Stream {
             pieces: 0,
             blocks: 0,
             live: Live::None,
+            finished: false,
         }
     }
 
@@ -90,12 +92,19 @@ impl Stream {
     }
 
     pub fn feed(&mut self, piece: &str, on: &mut dyn FnMut(StreamEvent<'_>)) {
+        if self.finished {
+            *self = Self::new(self.dialect);
+        }
         self.text.push_str(piece);
         self.advance(false, on);
     }
 
     /// The end of the stream: what was held back is decided now. Feeding on starts a new reply.
     pub fn finish(&mut self, on: &mut dyn FnMut(StreamEvent<'_>)) -> Reply<'_> {
+        if self.finished {
+            *self = Self::new(self.dialect);
+        }
+        self.finished = true;
         self.advance(true, on);
         let scanner = std::mem::replace(&mut self.scanner, Scanner::new(self.dialect));
         let reply = texts::reply(&self.text, scanner);

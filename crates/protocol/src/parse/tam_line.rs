@@ -1,7 +1,7 @@
 //! What a line of a TAM block may be: `key:OPEN`, a comment, a fence, layout.
 
 use crate::Span;
-use crate::limits::MAX_KEY_BYTES;
+use crate::limits::{MAX_KEY_BYTES, MAX_LINE_SEARCH};
 
 /// How much is tolerated in a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,9 +122,6 @@ pub(super) fn is_blank(c: char) -> bool {
 pub(super) fn is_separator(c: char) -> bool {
     is_blank(c) || matches!(c, ',' | '，' | ';' | '；' | '、' | '\r' | '\u{feff}')
 }
-
-/// How far back the beginning of a line is looked for.
-pub(super) const MAX_LINE_SEARCH: usize = 4_096;
 
 /// The last line of a text and what stands before it, if it is not absurdly long.
 pub(super) fn last_line(text: &str) -> Option<(&str, &str)> {

@@ -8,11 +8,8 @@ use super::tam_arguments::{Arguments, Kind, head, names_something, tail};
 use super::tam_block::RawTam;
 use super::tam_value::RawField;
 use crate::key::{normalise, split_number};
-use crate::limits::MAX_FIELDS;
+use crate::limits::MAX_ARGUMENTS;
 use crate::{Argument, Block, Code, Protocol, Source, Span, Text, ToolCallRequest, Value};
-
-/// Arguments of all steps of a block together, shared ones counted once for each step.
-const MAX_ARGUMENTS: usize = 8 * MAX_FIELDS;
 
 /// Turns the raw fields into calls.
 pub(super) fn block<'t>(text: &'t str, raw: RawTam, span: Span) -> Block<'t> {

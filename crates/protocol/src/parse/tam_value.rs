@@ -7,9 +7,10 @@
 use super::cursor::{Cursors, Input, Next};
 use super::marks::{Family, Seen, TamMark, tam_mark};
 use super::tam_line::{
-    MAX_LINE_SEARCH, Shape, begins_line, is_layout, is_separator, key_before, last_line, line_start,
+    Shape, begins_line, is_layout, is_separator, key_before, last_line, line_start,
 };
 use crate::Span;
+use crate::limits::MAX_LINE_SEARCH;
 
 /// A field as it stands in the text.
 #[derive(Debug, Clone, Copy)]

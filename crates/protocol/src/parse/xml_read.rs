@@ -471,8 +471,14 @@ fn entity(text: &str) -> Option<(char, usize)> {
 
 /// Line and column of a place, both counted from 1, the column in characters.
 pub(super) fn line_column(text: &str, at: usize) -> (usize, usize) {
-    let before = text.get(..at.min(text.len())).unwrap_or(text);
+    let before = text.get(..at).unwrap_or(text);
     let line = memchr::memchr_iter(b'\n', before.as_bytes()).count() + 1;
-    let last = before.rsplit('\n').next().unwrap_or_default();
-    (line, last.chars().count() + 1)
+    (line, column_of(text, at))
+}
+
+/// The column of a place, in characters.
+pub(super) fn column_of(text: &str, at: usize) -> usize {
+    let before = text.get(..at).unwrap_or(text);
+    let line = memchr::memrchr(b'\n', before.as_bytes()).map_or(0, |newline| newline + 1);
+    before.get(line..).unwrap_or_default().chars().count() + 1
 }

@@ -141,3 +141,108 @@ fn quotes_in_messages() {
         );
     }
 }
+
+#[test]
+fn marks_and_stray_lines_of_a_reply() {
+    let text = tam(&format!("x:»»»{}«««\n", "»»» ".repeat(MAX_MARKS / 2)));
+    assert!(!codes(&parse(&text)).contains(&"too_many_parameters"));
+    for body in [
+        format!("x:»»»{}«««\n", "»»» ".repeat(MAX_MARKS + 1)),
+        "stray\n".repeat(MAX_MARKS + 1),
+    ] {
+        let text = tam(&body);
+        let reply = parse(&text);
+        assert!(codes(&reply).contains(&"too_many_parameters"));
+        assert!(!reply.blocks[0].is_runnable());
+        assert_eq!(
+            reply.trailing_text, "",
+            "the end mark is found all the same"
+        );
+    }
+}
+
+#[test]
+fn shared_arguments_of_all_steps() {
+    let block = |steps: usize, shared: usize| {
+        let steps: String = (1..=steps)
+            .map(|n| format!("command_{n}:»»»T«««\n"))
+            .collect();
+        let shared: String = (0..shared)
+            .map(|n| format!("common_s{n}x:»»»v«««\n"))
+            .collect();
+        format!("<|[REQUEST_TOOL]|>\n{steps}{shared}<|[END_TOOL]|>")
+    };
+    let steps = MAX_FIELDS / 2;
+    let text = block(steps, MAX_ARGUMENTS / steps - 1);
+    assert_eq!(codes(&parse(&text)), [""; 0]);
+    let text = block(steps, MAX_ARGUMENTS / steps + 1);
+    assert!(codes(&parse(&text)).contains(&"too_many_parameters"));
+}
+
+#[test]
+fn attributes_of_a_tag() {
+    let call = |count: usize| {
+        let attributes: String = (0..count).map(|n| format!(" a{n}=\"1\"")).collect();
+        format!("<ACTION><T{attributes}/></ACTION>")
+    };
+    let text = call(MAX_ATTRIBUTES);
+    assert_eq!(codes(&parse(&text)), [""; 0]);
+    assert_eq!(
+        parse(&text).blocks[0].calls[0].arguments.len(),
+        MAX_ATTRIBUTES
+    );
+    assert!(codes(&parse(&call(MAX_ATTRIBUTES + 1))).contains(&"too_many_parameters"));
+}
+
+#[test]
+fn comments_of_a_block() {
+    for (text, kept) in [
+        (tam(&"# c\n".repeat(MAX_COMMENTS)), MAX_COMMENTS),
+        (tam(&"# c\n".repeat(MAX_COMMENTS + 1)), MAX_COMMENTS),
+        (
+            format!(
+                "<ACTION>{}<T/></ACTION>",
+                "<!--c-->".repeat(MAX_COMMENTS + 1)
+            ),
+            MAX_COMMENTS,
+        ),
+    ] {
+        assert_eq!(parse(&text).blocks[0].comments.len(), kept);
+    }
+}
+
+#[test]
+fn marks_that_begin_nothing() {
+    let text = format!(
+        "{}{}",
+        "<|[END_TOOL]|>".repeat(MAX_FALSE_STARTS - 1),
+        tam("")
+    );
+    assert_eq!(parse(&text).blocks.len(), 1);
+    let text = format!("{}{}", "<|[END_TOOL]|>".repeat(MAX_FALSE_STARTS), tam(""));
+    assert!(codes(&parse(&text)).contains(&"too_many_blocks"));
+    assert!(parse(&text).blocks.is_empty());
+}
+
+#[test]
+fn blanks_in_a_mark_and_bytes_of_a_tag() {
+    let marked =
+        |blanks: usize| format!("<{}|[REQUEST_TOOL]|>\ncommand:»»»T«««", " ".repeat(blanks));
+    assert_eq!(parse(&marked(MAX_BLANKS)).blocks.len(), 1);
+    assert_eq!(parse(&marked(MAX_BLANKS + 1)).blocks.len(), 0);
+    let tagged = |bytes: usize| {
+        format!(
+            "<tool_call name=\"t\" x=\"{}\"></tool_call>",
+            "y".repeat(bytes)
+        )
+    };
+    assert_eq!(parse(&tagged(MAX_TAG_BYTES - 32)).blocks.len(), 1);
+    assert_eq!(parse(&tagged(MAX_TAG_BYTES + 1)).blocks.len(), 0);
+}
+
+#[test]
+fn the_info_of_a_fence() {
+    let fenced = |bytes: usize| format!("```{}\n{}```", "i".repeat(bytes), tam(""));
+    assert_eq!(parse(&fenced(MAX_FENCE_INFO_BYTES)).outside_text, "");
+    assert_ne!(parse(&fenced(MAX_FENCE_INFO_BYTES + 32)).outside_text, "");
+}

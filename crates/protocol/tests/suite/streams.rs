@@ -205,3 +205,23 @@ fn pieces_put_together_are_the_text() {
         assert_eq!(cut_at(text, text.len() / 2).concat(), text);
     }
 }
+
+#[test]
+fn a_finished_stream_begins_anew() {
+    let mut stream = innkeeper_protocol::Stream::new(innkeeper_protocol::Dialect::Auto);
+    stream.feed("Hi <ACTION><A/></ACTION>", &mut |_| {});
+    assert_eq!(stream.finish(&mut |_| {}).calls().count(), 1);
+    let mut shown = String::new();
+    stream.feed("Second", &mut |event| {
+        if let innkeeper_protocol::StreamEvent::Text(text) = event {
+            shown.push_str(text);
+        }
+    });
+    let reply = stream.finish(&mut |_| {});
+    assert_eq!(
+        (reply.raw_text.as_ref(), reply.calls().count()),
+        ("Second", 0)
+    );
+    assert_eq!(shown, "Second");
+    assert_eq!(stream.finish(&mut |_| {}).raw_text, "");
+}
