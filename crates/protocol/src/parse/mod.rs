@@ -55,6 +55,9 @@ impl Dialect {
     }
 }
 
+/// How much of a large text is looked at before the next part is, in bytes.
+const WINDOW: usize = 256 * 1024;
+
 /// Reads a reply in whatever dialects it uses. Never fails, never drops anything without saying so.
 pub fn parse(text: &str) -> Reply<'_> {
     parse_with(text, Dialect::Auto)
@@ -63,6 +66,16 @@ pub fn parse(text: &str) -> Reply<'_> {
 /// Reads only one dialect; everything else is text.
 pub fn parse_with(text: &str, dialect: Dialect) -> Reply<'_> {
     let mut scanner = Scanner::new(dialect);
+    // A large text is looked at window by window, so that every search finds it in the cache.
+    let mut end = WINDOW;
+    while end < text.len() {
+        let input = Input {
+            text: text.get(..text.floor_char_boundary(end)).unwrap_or(text),
+            complete: false,
+        };
+        while !matches!(scanner.step(input), Step::Wait | Step::Done) {}
+        end += WINDOW;
+    }
     let input = Input {
         text,
         complete: true,
