@@ -5,3 +5,7 @@ set -euo pipefail
 # shellcheck source=scripts/env.sh
 . "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 cargo bench --locked --workspace --benches "$@"
+# The same table with other parsers in it: make bench PEERS=1
+if [ "${PEERS:-}" = 1 ]; then
+  cargo bench --manifest-path benches/peers/Cargo.toml "$@"
+fi

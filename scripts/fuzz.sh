@@ -7,9 +7,10 @@ set -euo pipefail
 scripts/setup.sh fuzz
 
 seconds=${FUZZ_SECONDS:-60}
+cargo run --quiet --manifest-path fuzz/Cargo.toml --example seed
 if [ $# -gt 0 ]; then targets=("$@"); else mapfile -t targets < <(cargo fuzz list); fi
 for target in "${targets[@]}"; do
   say "Fuzzing $target for $seconds s"
   # Without a sanitizer the stable toolchain will do; there is no unsafe code for one to watch.
-  cargo fuzz run --sanitizer none "$target" -- -max_total_time="$seconds" -timeout=10 -rss_limit_mb=4096
+  cargo fuzz run --sanitizer none "$target" -- -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=4096
 done

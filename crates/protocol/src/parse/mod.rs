@@ -55,6 +55,8 @@ impl Dialect {
     }
 }
 
+/// From here on a text does not fit into a processor's cache, in bytes.
+const LARGE: usize = 4 * 1024 * 1024;
 /// How much of a large text is looked at before the next part is, in bytes.
 const WINDOW: usize = 256 * 1024;
 
@@ -68,7 +70,7 @@ pub fn parse_with(text: &str, dialect: Dialect) -> Reply<'_> {
     let mut scanner = Scanner::new(dialect);
     // A large text is looked at window by window, so that every search finds it in the cache.
     let mut end = WINDOW;
-    while end < text.len() {
+    while end < text.len() && text.len() > LARGE {
         let input = Input {
             text: text.get(..text.floor_char_boundary(end)).unwrap_or(text),
             complete: false,

@@ -110,3 +110,24 @@ fn names_of_hostile_inputs_are_their_own() {
     names.dedup();
     assert_eq!(names.len(), count);
 }
+
+/// Large texts are read in windows; where a window ends must not matter.
+#[test]
+fn a_large_text_is_read_as_a_small_one() {
+    let call = "<|[REQUEST_TOOL]|>\ncommand:»»»T«««\nx:»»»天地 <<< ««« y«««\n<|[END_TOOL]|>\n";
+    let mut text = String::new();
+    while text.len() < 5_000_000 {
+        text.push_str(call);
+        text.push_str(&"玄黄 words < and > more\n".repeat(2_111 + text.len() % 97));
+    }
+    let whole = innkeeper_protocol::parse(&text);
+    let mut stream = innkeeper_protocol::Stream::new(innkeeper_protocol::Dialect::Auto);
+    stream.feed(&text, &mut |_| {});
+    assert_eq!(stream.finish(&mut |_| {}), whole);
+    assert_eq!(whole.blocks.len(), text.matches(call).count());
+    assert!(
+        whole
+            .calls()
+            .all(|call| call.params()["x"] == "天地 <<< ««« y")
+    );
+}
