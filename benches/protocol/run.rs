@@ -170,15 +170,9 @@ fn very_large(table: &mut Table) {
     }
 }
 
-/// The text in pieces of seven characters, as a model sends it.
+/// How a model sends a text: seven characters at a time.
 pub(crate) fn pieces(text: &str) -> Vec<&str> {
-    let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).step_by(7).collect();
-    let ends = starts.iter().copied().skip(1).chain([text.len()]);
-    starts
-        .iter()
-        .zip(ends)
-        .filter_map(|(&start, end)| text.get(start..end))
-        .collect()
+    replies::pieces(text, 7)
 }
 
 fn stream(pieces: &[&str]) -> usize {

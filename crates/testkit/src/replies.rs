@@ -63,3 +63,18 @@ pub fn huge_action(filling: &str, size: usize) -> String {
         filled(filling, size)
     )
 }
+
+/// The text in pieces of so many characters, as a model sends it.
+pub fn pieces(text: &str, size: usize) -> Vec<&str> {
+    let starts: Vec<usize> = text
+        .char_indices()
+        .map(|(at, _)| at)
+        .step_by(size.max(1))
+        .collect();
+    let ends = starts.iter().copied().skip(1).chain([text.len()]);
+    starts
+        .iter()
+        .zip(ends)
+        .filter_map(|(&start, end)| text.get(start..end))
+        .collect()
+}

@@ -3,10 +3,11 @@
 //! Each law is a function that returns what it found broken, so that vectors, random soups and mutations can
 //! all be held against all of them.
 
-use innkeeper_protocol::{Code, Diagnostic, Dialect, Protocol, Reply, Span, limits, parse_with};
+use innkeeper_protocol::{Code, Dialect, Protocol, Reply, Span, limits, parse_with};
+use innkeeper_testkit::replies::pieces;
 
 use super::marks::{self, Mark};
-use super::streams::{Heard, Streamed, cut_at, pieces, stream};
+use super::streams::{Heard, Streamed, cut_at, stream};
 
 pub(crate) type Verdict = Result<(), String>;
 
@@ -293,13 +294,13 @@ fn shows_no_mark(streamed: &Streamed, dialect: Dialect) -> Verdict {
             "half a mark was shown before it was known to be none: {leaked:?}"
         ));
     }
+    let written = without_stray_ends(&streamed.reply);
     for text in streamed.stretches() {
         for (start, _) in text.match_indices('<') {
             let (head, tail) = text.split_at(start);
             if let Mark::Whole(length) = marks::read(tail) {
-                // What stood on both sides of a removed end mark may look like one; the model did not write it.
-                let removed = |d: &&Diagnostic| d.code == Code::MissingStartMarker;
-                if streamed.reply.all_diagnostics().iter().any(removed) {
+                // What stood on both sides of a removed end mark may look like one that nobody wrote.
+                if !written.contains(tail.get(..length).unwrap_or_default()) {
                     continue;
                 }
                 let after = tail.get(length..).unwrap_or_default();
@@ -312,6 +313,21 @@ fn shows_no_mark(streamed: &Streamed, dialect: Dialect) -> Verdict {
         }
     }
     Ok(())
+}
+
+/// The text with a line break in place of each end mark that ended nothing and was taken out.
+fn without_stray_ends(reply: &Reply<'_>) -> String {
+    let mut written = String::new();
+    let mut from = 0;
+    for diagnostic in reply.all_diagnostics() {
+        if diagnostic.code == Code::MissingStartMarker {
+            let Span { start, end } = diagnostic.span;
+            written.push_str(&reply.raw_text[from..start]);
+            written.push('\n');
+            from = end;
+        }
+    }
+    written + &reply.raw_text[from..]
 }
 
 /// The pieces of an argument, put together, do not depend on the cutting either.

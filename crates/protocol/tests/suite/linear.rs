@@ -2,10 +2,11 @@
 //! `cargo bench -p innkeeper-benches`, where a ratio can be trusted.
 
 use innkeeper_protocol::{Dialect, Reply, limits, parse, parse_with};
+use innkeeper_testkit::replies::pieces;
 use innkeeper_testkit::{HOSTILE, hostile};
 
 use super::laws;
-use super::streams::{pieces, stream};
+use super::streams::stream;
 
 const SIZE: usize = if cfg!(debug_assertions) {
     200_000

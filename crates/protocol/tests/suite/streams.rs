@@ -1,6 +1,7 @@
 //! Feeding a text in pieces and writing down what is heard.
 
 use innkeeper_protocol::{Block, Dialect, Reply, Stream, StreamEvent};
+use innkeeper_testkit::replies::pieces;
 
 use super::marks::{self, Mark};
 
@@ -169,21 +170,6 @@ impl Streamed {
         }
         stretches
     }
-}
-
-/// Pieces of `size` characters.
-pub(crate) fn pieces(text: &str, size: usize) -> Vec<&str> {
-    let starts: Vec<usize> = text
-        .char_indices()
-        .map(|(at, _)| at)
-        .step_by(size.max(1))
-        .collect();
-    let ends = starts.iter().copied().skip(1).chain([text.len()]);
-    starts
-        .iter()
-        .zip(ends)
-        .filter_map(|(&start, end)| text.get(start..end))
-        .collect()
 }
 
 /// Two pieces, cut at the character nearest to that byte.
