@@ -1,0 +1,139 @@
+//! What an implementation of a tool is: arguments that passed its schema in, JSON or an error out.
+//!
+//! Service, script, workflow, node and MCP server all stand behind [`Executor`]. None of them knows in which
+//! dialect a call was written, who else was asked, or what becomes of the result.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use innkeeper_protocol::{ErrorCode, ToolDefinition};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+use tokio_util::sync::CancellationToken;
+
+use crate::Caller;
+
+/// Runs one tool.
+#[async_trait]
+pub trait Executor: Send + Sync {
+    /// `call.context.cancel` fires when nobody wants the result any more; the future may also be dropped at
+    /// any await. Either must leave nothing running.
+    async fn execute(&self, call: Invocation) -> Result<Json, ToolError>;
+}
+
+/// One call on its way into an executor.
+#[derive(Debug, Clone)]
+pub struct Invocation {
+    pub tool: Arc<ToolDefinition>,
+    /// In the tool's own spelling, checked against its schema.
+    pub arguments: Map<String, Json>,
+    pub context: CallContext,
+}
+
+#[derive(Debug, Clone)]
+pub struct CallContext {
+    pub caller: Arc<Caller>,
+    /// Unique for this call; the same when it is tried again.
+    pub call_id: String,
+    /// 1 for the first try.
+    pub attempt: u32,
+    pub cancel: CancellationToken,
+    pub progress: Progress,
+}
+
+/// Where a long call says how far it is.
+#[derive(Clone, Default)]
+pub struct Progress(Option<Arc<dyn ProgressSink>>);
+
+pub trait ProgressSink: Send + Sync {
+    /// `fraction` from 0 to 1 where it is known.
+    fn report(&self, fraction: Option<f64>, message: &str);
+}
+
+impl Progress {
+    pub fn to(sink: Arc<dyn ProgressSink>) -> Self {
+        Self(Some(sink))
+    }
+
+    pub fn report(&self, fraction: Option<f64>, message: &str) {
+        if let Some(sink) = &self.0 {
+            let fraction = fraction
+                .filter(|fraction| fraction.is_finite())
+                .map(|fraction| fraction.clamp(0.0, 1.0));
+            sink.report(fraction, message);
+        }
+    }
+}
+
+impl fmt::Debug for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Progress")
+    }
+}
+
+/// Why a tool did not do what it was asked. The model is told.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[error("{message}")]
+pub struct ToolError {
+    pub code: ErrorCode,
+    /// What happened, where, and what to do instead: one or two sentences, without a full stop at the end.
+    pub message: String,
+    /// A finer, stable name: `dice.invalid_formula`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The same call would fail the same way again.
+    #[serde(default)]
+    pub permanent: bool,
+}
+
+impl ToolError {
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            reason: None,
+            permanent: false,
+        }
+    }
+
+    /// It was tried and did not work; trying again may help.
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::ToolExecutionFailed, message)
+    }
+
+    /// The arguments fit the schema and still make no sense.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::ToolInvalidArguments, message)
+    }
+
+    /// Something it needs is not there.
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::ToolUnavailable, message)
+    }
+
+    /// Forbidden, whoever asks.
+    pub fn denied(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::ToolPolicyDenied, message)
+    }
+
+    pub fn because(mut self, reason: impl Into<String>) -> Self {
+        self.reason = Some(reason.into());
+        self
+    }
+
+    pub fn permanent(mut self) -> Self {
+        self.permanent = true;
+        self
+    }
+
+    /// Whether the very same call may succeed when it is tried again.
+    pub fn may_pass(&self) -> bool {
+        let by_code = self.code.retryable()
+            || matches!(
+                self.code,
+                ErrorCode::ToolExecutionFailed | ErrorCode::ToolResultInvalid
+            );
+        by_code && !self.permanent
+    }
+}

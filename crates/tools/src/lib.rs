@@ -1,0 +1,19 @@
+//! Every capability as a tool: found, checked, allowed, run, answered.
+//!
+//! - [`Registry`] holds what can be called; a run works on one [`Snapshot`] of it.
+//! - [`ToolManager`] takes calls through the pipeline (`pipeline/`, one file a step) and gives observations.
+//! - [`Executor`] is all that an implementation of a tool has to be; no executor knows how a call was written.
+//! - `plugin/` reads plugin folders, `file/` is the only way to people's files, `policy/` says what may be done.
+
+mod caller;
+mod clock;
+mod executor;
+pub mod hook;
+pub mod limits;
+mod pattern;
+pub mod plugin;
+
+pub use caller::{Actor, Caller, InvalidId, ProjectId, Reach, UserId};
+pub use clock::{Clock, SystemClock};
+pub use executor::{CallContext, Executor, Invocation, Progress, ProgressSink, ToolError};
+pub use pattern::Pattern;
