@@ -29,8 +29,8 @@ mod tool;
 
 pub use alias::Aliases;
 pub use bind::{
-    BindError, BoundCall, DeclarationError, Problem, ProblemCode, UriArgument, bind, bind_value,
-    check_declaration,
+    BindError, BoundCall, DeclarationError, Problem, ProblemCode, UriArgument, bind, bind_partly,
+    bind_value, check_declaration,
 };
 pub use call::{
     Argument, Node, OnError, Protocol, Provider, Source, Text, ToolCallRequest, Tree, TypeHint,

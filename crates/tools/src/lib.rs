@@ -11,9 +11,12 @@ mod executor;
 pub mod hook;
 pub mod limits;
 mod pattern;
+mod pipeline;
 pub mod plugin;
+pub mod registry;
 
 pub use caller::{Actor, Caller, InvalidId, ProjectId, Reach, UserId};
 pub use clock::{Clock, SystemClock};
 pub use executor::{CallContext, Executor, Invocation, Progress, ProgressSink, ToolError};
 pub use pattern::Pattern;
+pub use registry::{Registry, Snapshot, Tool};

@@ -83,6 +83,18 @@ pub fn bind(
     request: &ToolCallRequest<'_>,
     definition: &ToolDefinition,
 ) -> Result<BoundCall, BindError> {
+    match bind_partly(request, definition) {
+        (bound, None) => Ok(bound),
+        (_, Some(error)) => Err(error),
+    }
+}
+
+/// The same where some arguments do not fit: the others are there all the same, so that a validator can look
+/// at them too and the model hears of everything at once.
+pub fn bind_partly(
+    request: &ToolCallRequest<'_>,
+    definition: &ToolDefinition,
+) -> (BoundCall, Option<BindError>) {
     let declared = Declared::read(&definition.parameters);
     let mut faults = Faults::default();
     let assigned = assign(request, &declared, &mut faults);
@@ -127,10 +139,8 @@ pub fn bind(
             binder.leave_out(name, None);
         }
     }
-    if !binder.faults.is_empty() {
-        return Err(binder.faults.into_error(&definition.id));
-    }
-    Ok(BoundCall {
+    let error = (!binder.faults.is_empty()).then(|| binder.faults.into_error(&definition.id));
+    let bound = BoundCall {
         tool: definition.id.clone(),
         index: request.index,
         call_id: request.call_id.as_deref().map(str::to_owned),
@@ -139,7 +149,8 @@ pub fn bind(
         uris: binder.uris,
         on_error: assigned.on_error,
         retry: assigned.retry,
-    })
+    };
+    (bound, error)
 }
 
 /// Fits one value to a declared parameter: what was fetched for a [`UriArgument`], or typed by a person.

@@ -1,0 +1,106 @@
+//! What can be called. Changes make a new [`Snapshot`]; whoever works on an older one keeps it undisturbed.
+//!
+//! Everything comes from a *source* (`builtin`, `plugin:x`, `workflow`), and a source is replaced whole: its
+//! tools, hooks and services appear, change and vanish together.
+
+mod names;
+mod prepared;
+mod snapshot;
+mod source;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arc_swap::ArcSwap;
+
+pub use names::Lookup;
+pub use prepared::{Prepared, RegisterError};
+pub use snapshot::{Snapshot, Tool};
+pub use source::{Behind, Offer, Source};
+
+/// The tools of one running platform.
+pub struct Registry {
+    current: ArcSwap<Snapshot>,
+    sources: Mutex<BTreeMap<String, Source>>,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self {
+            current: ArcSwap::from_pointee(Snapshot::default()),
+            sources: Mutex::default(),
+        }
+    }
+}
+
+impl Registry {
+    /// What is there now, for as long as the caller keeps it.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.current.load_full()
+    }
+
+    /// Puts a source in the place of the one with that name. If it cannot stand beside the others, nothing
+    /// changes.
+    pub fn replace(&self, name: &str, source: Source) -> Result<(), RegisterError> {
+        let failures = self.replace_all([(name.to_owned(), source)]);
+        match failures.into_iter().next() {
+            Some((_, error)) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    /// The same for many at once; those that fit take effect together, those that do not are given back with
+    /// the reason, and what they had before stays away.
+    pub fn replace_all(
+        &self,
+        changes: impl IntoIterator<Item = (String, Source)>,
+    ) -> Vec<(String, RegisterError)> {
+        let mut sources = self.lock();
+        let changes: Vec<_> = changes.into_iter().collect();
+        let single = changes.len() == 1;
+        let mut failures = Vec::new();
+        let mut before = BTreeMap::new();
+        for (name, _) in &changes {
+            if let Some(old) = sources.remove(name) {
+                before.insert(name.clone(), old);
+            }
+        }
+        let mut taken = source::Taken::of(&sources);
+        for (name, source) in changes {
+            match taken.add(&name, &source) {
+                Ok(()) => {
+                    sources.insert(name, source);
+                }
+                Err(error) => failures.push((name, error)),
+            }
+        }
+        if single && !failures.is_empty() {
+            sources.append(&mut before);
+            return failures;
+        }
+        self.publish(&sources);
+        failures
+    }
+
+    pub fn remove(&self, name: &str) {
+        let mut sources = self.lock();
+        if sources.remove(name).is_some() {
+            self.publish(&sources);
+        }
+    }
+
+    fn publish(&self, sources: &BTreeMap<String, Source>) {
+        let generation = self.current.load().generation() + 1;
+        self.current
+            .store(Arc::new(Snapshot::build(sources, generation)));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Source>> {
+        // The map is never left half changed, so a poisoned lock holds good data.
+        self.sources.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+#[path = "registry_tests.rs"]
+mod tests;

@@ -1,0 +1,113 @@
+//! A declaration made ready: checked once, its schemas compiled.
+
+use innkeeper_protocol::{DeclarationError, ToolDefinition, ToolId, check_declaration};
+use jsonschema::{PatternOptions, Validator};
+use serde_json::Value as Json;
+
+use std::sync::Arc;
+
+use crate::limits::{MAX_ALIASES, MAX_PATTERN_STEPS, MAX_TOOL_ID_CHARS};
+
+/// Why a tool, or a whole source, cannot be registered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RegisterError {
+    #[error(
+        "'{0}' is no id for a tool: use 1 to {MAX_TOOL_ID_CHARS} characters without blanks and control characters"
+    )]
+    BadId(String),
+    #[error("Tool {tool}: more than {MAX_ALIASES} aliases")]
+    TooManyAliases { tool: ToolId },
+    #[error(transparent)]
+    Declaration(#[from] DeclarationError),
+    #[error("Tool {tool}: its {part} are no JSON Schema: {cause}")]
+    Schema {
+        tool: ToolId,
+        part: &'static str,
+        cause: String,
+    },
+    #[error("The name '{name}' of tool {tool} is already taken by tool {other} of {source_name}")]
+    Taken {
+        name: String,
+        tool: ToolId,
+        other: ToolId,
+        source_name: String,
+    },
+    #[error(
+        "The service '{name}' is already provided by {source_name}; replacing it needs the permission services.override: [{name}]"
+    )]
+    Service { name: String, source_name: String },
+}
+
+impl RegisterError {
+    /// Stable name. It never changes once released.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::BadId(_) => "tool.bad_id",
+            Self::TooManyAliases { .. } => "tool.too_many_aliases",
+            Self::Declaration(error) => error.code(),
+            Self::Schema { .. } => "tool.invalid_schema",
+            Self::Taken { .. } => "tool.id_taken",
+            Self::Service { .. } => "tool.service_taken",
+        }
+    }
+}
+
+/// A tool as far as it depends on its own declaration alone.
+pub struct Prepared {
+    pub(crate) definition: Arc<ToolDefinition>,
+    pub(crate) parameters: Validator,
+    pub(crate) output: Option<Validator>,
+}
+
+impl Prepared {
+    pub fn new(definition: ToolDefinition) -> Result<Self, RegisterError> {
+        let ids = std::iter::once(&definition.id).chain(&definition.aliases);
+        if let Some(bad) = ids.map(ToolId::as_str).find(|id| !is_id(id)) {
+            return Err(RegisterError::BadId(bad.to_owned()));
+        }
+        if definition.aliases.len() > MAX_ALIASES {
+            return Err(RegisterError::TooManyAliases {
+                tool: definition.id,
+            });
+        }
+        check_declaration(&definition)?;
+        let compiled = |part, schema: &Json| {
+            compile(schema).map_err(|cause| RegisterError::Schema {
+                tool: definition.id.clone(),
+                part,
+                cause,
+            })
+        };
+        Ok(Self {
+            parameters: compiled("parameters", &definition.parameters)?,
+            output: definition
+                .output
+                .as_ref()
+                .map(|schema| compiled("results", schema))
+                .transpose()?,
+            definition: Arc::new(definition),
+        })
+    }
+}
+
+fn is_id(id: &str) -> bool {
+    !id.is_empty()
+        && id.chars().nth(MAX_TOOL_ID_CHARS).is_none()
+        && !id.contains(|c: char| c.is_whitespace() || c.is_control())
+}
+
+/// Draft 2020-12 unless the schema says otherwise; nothing is fetched; a pattern cannot run for ever.
+fn compile(schema: &Json) -> Result<Validator, String> {
+    jsonschema::options()
+        .offline()
+        .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(MAX_PATTERN_STEPS))
+        .build(schema)
+        .map_err(|error| {
+            let place = error.instance_path().as_str();
+            let said = error.masked().to_string();
+            match place {
+                "" => said,
+                place => format!("at {place}: {said}"),
+            }
+        })
+}
