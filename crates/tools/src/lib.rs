@@ -5,6 +5,7 @@
 //! - [`Executor`] is all that an implementation of a tool has to be; no executor knows how a call was written.
 //! - `plugin/` reads plugin folders, `file/` is the only way to people's files, `policy/` says what may be done.
 
+mod budget;
 mod caller;
 mod clock;
 mod executor;
@@ -14,9 +15,12 @@ mod pattern;
 mod pipeline;
 pub mod plugin;
 pub mod registry;
+pub mod task;
 
+pub use budget::{BudgetLimits, ToolLimit};
 pub use caller::{Actor, Caller, InvalidId, ProjectId, Reach, UserId};
 pub use clock::{Clock, SystemClock};
 pub use executor::{CallContext, Executor, Invocation, Progress, ProgressSink, ToolError};
 pub use pattern::Pattern;
 pub use registry::{Registry, Snapshot, Tool};
+pub use task::{TaskProgress, TaskRecord, TaskStatus, Tasks};

@@ -35,3 +35,51 @@ pub const MAX_NEAREST: usize = 5;
 pub const MAX_REFERENCE_BYTES: usize = 256;
 /// Size of the values of one call after filling in.
 pub const MAX_FILLED_BYTES: usize = 8 * 1024 * 1024;
+
+// Running a tool.
+
+/// Time for a sync tool that declares none.
+pub const SYNC_TIMEOUT: Duration = Duration::from_secs(120);
+/// Time for an async tool that declares none.
+pub const ASYNC_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+/// Least and most time that a tool can declare.
+pub const MIN_TIMEOUT: Duration = Duration::from_millis(1);
+pub const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+/// First and longest pause before a call is tried again.
+pub const MIN_BACK_OFF: Duration = Duration::from_millis(250);
+pub const MAX_BACK_OFF: Duration = Duration::from_secs(30);
+
+// Tasks.
+
+/// Tasks of one run at work at once.
+pub const MAX_RUNNING_TASKS: usize = 32;
+/// Tasks that are remembered, those that have ended included.
+pub const MAX_KEPT_TASKS: usize = 2_000;
+/// Longest message about progress.
+pub const MAX_PROGRESS_CHARS: usize = 500;
+/// Longest time that a step waits for a task it refers to.
+pub const MAX_WAIT: Duration = Duration::from_secs(15 * 60);
+
+// Arguments by reference, results, the audit.
+
+/// Bytes that the `uri_` arguments of one call may bring in together.
+pub const MAX_FETCHED_BYTES: u64 = 8 * 1024 * 1024;
+/// Largest result of a tool, as JSON text.
+pub const MAX_RESULT_BYTES: usize = 16 * 1024 * 1024;
+/// Characters of a result that are shown; a longer one is kept in a file.
+pub const MAX_SHOWN_CHARS: usize = 16_000;
+/// Largest result of a task that is kept for references.
+pub const MAX_KEPT_RESULT_BYTES: usize = 1024 * 1024;
+/// Longest message in an audit entry.
+pub const MAX_AUDIT_MESSAGE_CHARS: usize = 1_000;
+/// Longest name of an unknown tool in an audit entry.
+pub const MAX_AUDIT_NAME_CHARS: usize = 200;
+
+// Blocks.
+
+/// Native calls of one reply that run at once.
+pub const MAX_PARALLEL_CALLS: usize = 8;
+/// Unknown names that one notice lists.
+pub const MAX_TOLD_NAMES: usize = 8;
+/// Longest `request_id`.
+pub const MAX_REQUEST_ID_CHARS: usize = 200;

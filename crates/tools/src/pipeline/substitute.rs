@@ -87,6 +87,15 @@ impl Values {
     }
 }
 
+/// Whether there is anything to fill in.
+pub(crate) fn mentions(call: &ToolCallRequest<'_>) -> bool {
+    let mut any = false;
+    for argument in &call.arguments {
+        each_text(&argument.value, &mut |text| any |= text.contains("@{"));
+    }
+    any
+}
+
 /// The steps whose results a call refers to.
 pub(crate) fn steps_named(call: &ToolCallRequest<'_>) -> BTreeSet<u32> {
     let mut steps = BTreeSet::new();

@@ -104,7 +104,7 @@ fn every_fault_is_told_with_place_expected_and_received() {
             "missing_parameter /x/y: Missing required parameter 'x.y'",
         ),
         (
-            json!({"additionalProperties": false}),
+            json!({"properties": {"a": {}}, "additionalProperties": false}),
             json!({"q": 1}),
             "unknown_parameter /x/q: Unknown parameter 'x.q'",
         ),

@@ -1,0 +1,103 @@
+//! The manager: everything that calls need, held together. Decides nothing itself.
+
+use std::sync::{Arc, OnceLock};
+
+use arc_swap::ArcSwap;
+use innkeeper_store::{EventBus, Store};
+
+use crate::file::FileLayer;
+use crate::policy::{Approvals, Approver, Policy};
+use crate::redact::Redactor;
+use crate::registry::Registry;
+use crate::run::{RunOptions, ToolRun};
+use crate::task::Tasks;
+use crate::{Caller, Clock};
+
+/// What a manager is put together from.
+pub struct Parts {
+    pub files: FileLayer,
+    pub store: Store,
+    pub bus: Arc<dyn EventBus>,
+    pub approver: Arc<dyn Approver>,
+    pub policy: Policy,
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct ToolManager(Arc<Shared>);
+
+pub(crate) struct Shared {
+    pub(crate) registry: Registry,
+    pub(crate) files: FileLayer,
+    pub(crate) policy: ArcSwap<Policy>,
+    pub(crate) approvals: Approvals,
+    pub(crate) store: Store,
+    pub(crate) bus: Arc<dyn EventBus>,
+    pub(crate) tasks: Arc<Tasks>,
+    pub(crate) redactor: ArcSwap<Redactor>,
+    pub(crate) clock: Arc<dyn Clock>,
+    audit_fault: OnceLock<String>,
+}
+
+impl Shared {
+    pub(crate) fn audit_failed(&self, why: String) {
+        let _ = self.audit_fault.set(why);
+    }
+
+    pub(crate) fn audit_fault(&self) -> Option<&str> {
+        self.audit_fault.get().map(String::as_str)
+    }
+}
+
+impl ToolManager {
+    pub fn new(parts: Parts) -> Self {
+        Self(Arc::new(Shared {
+            registry: Registry::default(),
+            files: parts.files,
+            policy: ArcSwap::from_pointee(parts.policy),
+            approvals: Approvals::new(parts.approver, parts.store.clone()),
+            tasks: Arc::new(Tasks::new(parts.clock.clone())),
+            redactor: ArcSwap::from_pointee(Redactor::default()),
+            store: parts.store,
+            bus: parts.bus,
+            clock: parts.clock,
+            audit_fault: OnceLock::new(),
+        }))
+    }
+
+    pub fn registry(&self) -> &Registry {
+        &self.0.registry
+    }
+
+    pub fn files(&self) -> &FileLayer {
+        &self.0.files
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.0.store
+    }
+
+    pub fn bus(&self) -> &Arc<dyn EventBus> {
+        &self.0.bus
+    }
+
+    pub fn tasks(&self) -> &Arc<Tasks> {
+        &self.0.tasks
+    }
+
+    /// Takes effect for the next decision.
+    pub fn set_policy(&self, policy: Policy) {
+        self.0.policy.store(Arc::new(policy));
+    }
+
+    /// What must not be read in results, errors and the audit log.
+    pub fn set_redactor(&self, redactor: Redactor) {
+        self.0.redactor.store(Arc::new(redactor));
+    }
+
+    /// A run works on the registry as it is now, whatever happens to it later.
+    pub fn begin(&self, caller: Caller, options: RunOptions) -> ToolRun {
+        ToolRun::begin(self.0.clone(), caller, options)
+    }
+}

@@ -1,0 +1,64 @@
+//! Hooks after a call. They see what the model would be told, and may change or withhold it.
+
+use innkeeper_protocol::{ErrorCode, Failure, Outcome};
+use serde_json::{Map, Value as Json, json};
+
+use super::before::about;
+use crate::Caller;
+use crate::hook::{HookPoint, Hooks};
+
+/// Gives the outcome to go on with, and whether it was changed.
+pub(super) async fn ask(
+    hooks: &Hooks,
+    caller: &Caller,
+    tool: &str,
+    arguments: &Map<String, Json>,
+    outcome: Outcome,
+) -> (Outcome, bool) {
+    if !hooks.any(HookPoint::ToolAfterCall, tool) {
+        return (outcome, false);
+    }
+    let mut subject = json!({
+        "hook": HookPoint::ToolAfterCall.as_str(),
+        "tool": tool,
+        "arguments": arguments,
+        "caller": about(caller),
+        "outcome": outcome,
+    });
+    let end = hooks
+        .ask(HookPoint::ToolAfterCall, tool, &mut subject, |subject, value| {
+            let Some(outcome) = subject.get_mut("outcome") else {
+                return Err("there is no outcome to change".to_owned());
+            };
+            if outcome.get("outcome").and_then(Json::as_str) != Some("success") {
+                return Err("only a result can be changed, and the call has none".to_owned());
+            }
+            *outcome = json!({"outcome": "success", "result": value});
+            Ok(())
+        })
+        .await;
+    match end {
+        Ok(changed) if changed.is_empty() => (outcome, false),
+        Ok(_) => {
+            let result = subject
+                .pointer_mut("/outcome/result")
+                .map(Json::take)
+                .unwrap_or_default();
+            let outcome = Outcome::Success {
+                result,
+                spilled: None,
+            };
+            (outcome, true)
+        }
+        Err(refusal) => {
+            let outcome = Outcome::Error(Failure {
+                reason: Some("hook.withheld".to_owned()),
+                ..Failure::new(
+                    ErrorCode::ToolPolicyDenied,
+                    format!("the call has run, but its result is withheld: {}", refusal.reason),
+                )
+            });
+            (outcome, true)
+        }
+    }
+}

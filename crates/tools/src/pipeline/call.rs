@@ -1,0 +1,212 @@
+//! One call on its way from what the model wrote to an observation.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use innkeeper_protocol::{
+    ErrorCode, ExecutionMode, Observation, OnError, Outcome, ToolCallRequest,
+};
+use serde_json::{Map, Value as Json};
+
+use super::execute::Job;
+use super::finish::{Finished, finish};
+use super::substitute::{Unresolved, Values, fill, mentions};
+use super::trail::Trail;
+use super::validate::Faults;
+use super::{authorise, before, bind, execute, fetch, launch, resolve, stop};
+use crate::registry::Tool;
+use crate::run::ToolRun;
+use crate::task::Entry;
+use crate::{Progress, ToolError};
+
+/// What came of a call, for the block it stands in.
+pub(crate) struct Passed {
+    pub(crate) observation: Observation,
+    /// The whole result, for later steps.
+    pub(crate) full: Option<Json>,
+    /// It goes on in the background.
+    pub(crate) task: Option<Arc<Entry>>,
+    pub(crate) on_error: OnError,
+    /// An executor was asked: something may have happened.
+    pub(crate) has_run: bool,
+    /// Names in `@{…}` that nobody knew.
+    pub(crate) unknown: BTreeSet<String>,
+}
+
+/// What is learnt on the way.
+struct Way {
+    call_id: String,
+    tool: String,
+    on_error: OnError,
+    has_run: bool,
+    unknown: BTreeSet<String>,
+    task: Option<Arc<Entry>>,
+}
+
+pub(crate) async fn pass(
+    run: &ToolRun,
+    request: &ToolCallRequest<'_>,
+    values: Option<&Values>,
+) -> Passed {
+    let mut way = Way {
+        call_id: format!("call_{}", uuid::Uuid::now_v7().simple()),
+        tool: request.tool.to_string(),
+        on_error: request.on_error,
+        has_run: false,
+        unknown: BTreeSet::new(),
+        task: None,
+    };
+    let mut trail = Trail::begin(run, request, &way.call_id);
+    let finished = match go(run, request, values, &mut way, &mut trail).await {
+        Ok(finished) => finished,
+        Err(outcome) => Finished {
+            outcome,
+            full: None,
+        },
+    };
+    run.note(trail, &finished.outcome).await;
+    let call_id = request.call_id.as_deref().map(str::to_owned);
+    Passed {
+        observation: Observation {
+            call_id,
+            index: request.index,
+            ..Observation::new(way.tool, finished.outcome)
+        },
+        full: finished.full,
+        task: way.task,
+        on_error: way.on_error,
+        has_run: way.has_run,
+        unknown: way.unknown,
+    }
+}
+
+async fn go(
+    run: &ToolRun,
+    request: &ToolCallRequest<'_>,
+    values: Option<&Values>,
+    way: &mut Way,
+    trail: &mut Trail,
+) -> Result<Finished, Outcome> {
+    run.check_open()?;
+    let tool = resolve::resolve(&run.snapshot, &run.caller, &request.tool)?;
+    way.tool = tool.definition().id.to_string();
+    trail.found(&tool);
+    resolve::check_reach(&run.caller, &tool)?;
+
+    let request = substituted(request, values, way)?;
+    let arguments = prepared(run, &tool, &request, way, trail).await?;
+    let arguments = before::ask(run.snapshot.hooks(), &run.caller, &tool, arguments).await?;
+    trail.arguments_are(&tool, &arguments);
+    authorise::authorise(run, &tool, &arguments, trail).await?;
+    run.budget
+        .take(&tool.definition().id)
+        .map_err(|why| stop(ErrorCode::ToolBudgetExhausted, why))?;
+
+    way.has_run = true;
+    let job = Job {
+        arguments,
+        caller: run.caller.clone(),
+        call_id: way.call_id.clone(),
+        retry: request.retry,
+        cancel: run.cancel.child_token(),
+        tool,
+    };
+    match job.tool.definition().execution.mode {
+        ExecutionMode::Sync => {
+            let ended = execute::run(&job, &Progress::default()).await;
+            Ok(finish(&run.shared, run.snapshot.hooks(), &job, ended, trail).await)
+        }
+        ExecutionMode::Async => {
+            let (outcome, task) = launch::launch(run, job, &request, trail)?;
+            way.task = Some(task);
+            Ok(Finished {
+                outcome,
+                full: None,
+            })
+        }
+    }
+}
+
+fn substituted<'r>(
+    request: &'r ToolCallRequest<'r>,
+    values: Option<&Values>,
+    way: &mut Way,
+) -> Result<Cow<'r, ToolCallRequest<'r>>, Outcome> {
+    match values {
+        Some(values) if mentions(request) => {
+            let mut filled = request.clone();
+            way.unknown = fill(&mut filled, values)
+                .map_err(|Unresolved(why)| stop(ErrorCode::ToolReferenceUnresolved, why))?;
+            Ok(Cow::Owned(filled))
+        }
+        _ => Ok(Cow::Borrowed(request)),
+    }
+}
+
+/// Bound, fetched and valid.
+async fn prepared(
+    run: &ToolRun,
+    tool: &Tool,
+    request: &ToolCallRequest<'_>,
+    way: &mut Way,
+    trail: &mut Trail,
+) -> Result<Map<String, Json>, Outcome> {
+    let (mut bound, faults) = bind::bind(tool, request);
+    way.on_error = bound.on_error;
+    let fitting = match faults.is_empty() {
+        true => {
+            run.wait_for_promised(&bound).await?;
+            fetch::fetch(&run.shared.files, &run.caller, tool.definition(), &mut bound).await
+        }
+        false => Ok(()),
+    };
+    let fitting = match fitting {
+        Ok(()) => bind::validate(tool, &bound, faults),
+        stopped => stopped,
+    };
+    match fitting {
+        Ok(()) => Ok(bound.arguments),
+        Err(outcome) => {
+            trail.arguments_are(tool, &bound.arguments);
+            Err(outcome)
+        }
+    }
+}
+
+/// Whether the arguments of a call could ever be taken; for those few faults of a block that only its tools
+/// can settle.
+pub(crate) fn check_unrun(run: &ToolRun, request: &ToolCallRequest<'_>) -> Result<(), Observation> {
+    let refused = |tool: &str, outcome| Observation {
+        call_id: request.call_id.as_deref().map(str::to_owned),
+        index: request.index,
+        ..Observation::new(tool, outcome)
+    };
+    let tool = resolve::resolve(&run.snapshot, &run.caller, &request.tool)
+        .map_err(|outcome| refused(&request.tool, outcome))?;
+    let (_, mut faults) = bind::bind(&tool, request);
+    faults.problems.retain(|problem| {
+        let modifier = ["/on_error", "/retry"].contains(&problem.path.as_str())
+            || problem.path.starts_with("/type_hint_");
+        problem.code == "conflicting_uri" || (modifier && problem.code == "invalid_value")
+    });
+    match faults.problems.is_empty() {
+        true => Ok(()),
+        false => Err(refused(
+            tool.definition().id.as_str(),
+            bind::invalid(Faults {
+                omitted: 0,
+                ..faults
+            }),
+        )),
+    }
+}
+
+impl From<ToolError> for Finished {
+    fn from(error: ToolError) -> Self {
+        Self {
+            outcome: error.into(),
+            full: None,
+        }
+    }
+}

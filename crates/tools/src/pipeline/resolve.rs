@@ -1,0 +1,41 @@
+//! Which tool is meant, and whether the caller's profile offers it.
+
+use std::sync::Arc;
+
+use innkeeper_protocol::{ErrorCode, Failure, Outcome};
+
+use super::stop;
+use crate::Caller;
+use crate::registry::{Lookup, Snapshot, Tool};
+
+/// Suggests only what the caller could call.
+pub(super) fn resolve(
+    snapshot: &Snapshot,
+    caller: &Caller,
+    name: &str,
+) -> Result<Arc<Tool>, Outcome> {
+    match snapshot.find(name) {
+        Lookup::Found(tool) => Ok(tool.clone()),
+        Lookup::Unknown { mut suggestions } => {
+            suggestions.retain(|id| match snapshot.find(id) {
+                Lookup::Found(tool) => caller.reach.includes(tool.definition()),
+                Lookup::Unknown { .. } => false,
+            });
+            // The sentence is made from the name and the suggestions where the observation is worded.
+            Err(Outcome::Error(Failure {
+                suggestions,
+                ..Failure::new(ErrorCode::ToolUnknown, "")
+            }))
+        }
+    }
+}
+
+pub(super) fn check_reach(caller: &Caller, tool: &Tool) -> Result<(), Outcome> {
+    if caller.reach.includes(tool.definition()) {
+        return Ok(());
+    }
+    Err(stop(
+        ErrorCode::ToolPolicyDenied,
+        "the profile of this agent does not offer it; use one of the tools that were listed",
+    ))
+}

@@ -1,0 +1,189 @@
+//! How far a call came, for the audit log: every call and every refusal leaves one entry, also when the run is
+//! dropped in the middle of it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use innkeeper_protocol::{ErrorCode, Outcome, ToolCallRequest};
+use innkeeper_store::{AuditDecision, AuditEntry, AuditOutcome, Store};
+use jiff::Timestamp;
+use serde_json::{Map, Value as Json};
+
+use crate::limits::{MAX_AUDIT_MESSAGE_CHARS, MAX_AUDIT_NAME_CHARS};
+use crate::redact::{Redactor, redact_arguments};
+use crate::registry::Tool;
+use crate::run::ToolRun;
+
+pub(crate) struct Trail {
+    store: Store,
+    redactor: Arc<Redactor>,
+    entry: Option<AuditEntry>,
+    since: Instant,
+}
+
+impl Trail {
+    pub(crate) fn begin(run: &ToolRun, request: &ToolCallRequest<'_>, call_id: &str) -> Self {
+        let caller = &run.caller;
+        let at: Timestamp = run.shared.clock.now();
+        let redactor = run.shared.redactor.load_full();
+        let name: String = request.tool.chars().take(MAX_AUDIT_NAME_CHARS).collect();
+        Self {
+            entry: Some(AuditEntry {
+                at,
+                user: caller.user.to_string(),
+                actor: caller.actor.to_string(),
+                project: caller.project.to_string(),
+                run: caller.run.to_string(),
+                call_id: call_id.to_owned(),
+                request_id: request.request_id.as_deref().map(str::to_owned),
+                tool: redactor.redact_text(&name).into_owned(),
+                source: String::new(),
+                arguments: Json::Object(Map::new()),
+                outcome: AuditOutcome::Cancelled,
+                error_code: None,
+                message: None,
+                duration_us: 0,
+                decision: AuditDecision::None,
+                rule: None,
+                approved_by: None,
+                attempts: 0,
+                result_chars: 0,
+            }),
+            store: run.shared.store.clone(),
+            redactor,
+            since: Instant::now(),
+        }
+    }
+
+    pub(crate) fn found(&mut self, tool: &Tool) {
+        if let Some(entry) = &mut self.entry {
+            entry.tool = tool.definition().id.to_string();
+            entry.source = tool.definition().source.clone();
+        }
+    }
+
+    /// Keeps them without anything that must not be read later.
+    pub(crate) fn arguments_are(&mut self, tool: &Tool, arguments: &Map<String, Json>) {
+        if let Some(entry) = &mut self.entry {
+            let mut kept = Json::Object(redact_arguments(tool.definition(), arguments));
+            self.redactor.redact_json(&mut kept);
+            entry.arguments = kept;
+        }
+    }
+
+    pub(super) fn call_id(&self) -> &str {
+        self.entry
+            .as_ref()
+            .map_or("", |entry| entry.call_id.as_str())
+    }
+
+    pub(super) fn arguments(&self) -> &Json {
+        static NOTHING: Json = Json::Null;
+        self.entry
+            .as_ref()
+            .map_or(&NOTHING, |entry| &entry.arguments)
+    }
+
+    pub(super) fn decided(&mut self, decision: AuditDecision, rule: &str) {
+        if let Some(entry) = &mut self.entry {
+            entry.decision = decision;
+            entry.rule = Some(rule.to_owned());
+        }
+    }
+
+    pub(super) fn approved(&mut self, by: &str) {
+        if let Some(entry) = &mut self.entry {
+            entry.approved_by = Some(by.to_owned());
+        }
+    }
+
+    pub(crate) fn tried(&mut self, attempts: u32) {
+        if let Some(entry) = &mut self.entry {
+            entry.attempts = attempts;
+        }
+    }
+
+    pub(crate) fn result_chars(&mut self, chars: u64) {
+        if let Some(entry) = &mut self.entry {
+            entry.result_chars = chars;
+        }
+    }
+
+    /// A copy that goes on with the task, while this one says that it was started.
+    pub(crate) fn fork(&self) -> Self {
+        Self {
+            store: self.store.clone(),
+            redactor: self.redactor.clone(),
+            entry: self.entry.clone(),
+            since: self.since,
+        }
+    }
+
+    /// Writes the entry. `Err` where the log cannot be written: then nothing may run any more.
+    pub(crate) async fn close(mut self, outcome: &Outcome) -> Result<(), String> {
+        let Some(entry) = self.take(Some(outcome)) else {
+            return Ok(());
+        };
+        self.store
+            .audit()
+            .append(entry)
+            .await
+            .map_err(|error| error.to_string())
+    }
+
+    fn take(&mut self, outcome: Option<&Outcome>) -> Option<AuditEntry> {
+        let mut entry = self.entry.take()?;
+        entry.duration_us = u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX);
+        if let Some(outcome) = outcome {
+            let (kind, code, message) = described(outcome);
+            entry.outcome = kind;
+            entry.error_code = code.map(|code| code.as_str().to_owned());
+            entry.message = message.map(|text| {
+                let text: String = text.chars().take(MAX_AUDIT_MESSAGE_CHARS).collect();
+                self.redactor.redact_text(&text).into_owned()
+            });
+        }
+        Some(entry)
+    }
+}
+
+impl Drop for Trail {
+    fn drop(&mut self) {
+        if let Some(entry) = self.take(None) {
+            // Nobody is left who could be told that the log is full.
+            let _ = self.store.audit().try_append(entry);
+        }
+    }
+}
+
+fn described(outcome: &Outcome) -> (AuditOutcome, Option<ErrorCode>, Option<&str>) {
+    match outcome {
+        Outcome::Success { .. } | Outcome::Notice { .. } => (AuditOutcome::Success, None, None),
+        Outcome::AsyncStarted { task_id } => (AuditOutcome::Started, None, Some(task_id)),
+        Outcome::Error(failure) => {
+            let kind = match failure.code {
+                ErrorCode::ToolPolicyDenied | ErrorCode::ToolBudgetExhausted => {
+                    AuditOutcome::Denied
+                }
+                ErrorCode::ToolSkipped => AuditOutcome::Skipped,
+                _ => AuditOutcome::Error,
+            };
+            (kind, Some(failure.code), Some(&failure.message))
+        }
+        Outcome::Denied { reason } => (
+            AuditOutcome::Denied,
+            Some(ErrorCode::ToolApprovalDenied),
+            Some(reason),
+        ),
+        Outcome::Cancelled { reason } => (
+            AuditOutcome::Cancelled,
+            Some(ErrorCode::ToolCancelled),
+            Some(reason),
+        ),
+        Outcome::OutcomeUnknown { message } => (
+            AuditOutcome::OutcomeUnknown,
+            Some(ErrorCode::ToolOutcomeUnknown),
+            Some(message),
+        ),
+    }
+}

@@ -1,0 +1,91 @@
+use std::sync::Arc;
+
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+use crate::limits::{MAX_KEPT_TASKS, MAX_RUNNING_TASKS};
+use crate::{ProgressSink, SystemClock};
+
+fn tasks() -> Tasks {
+    Tasks::new(Arc::new(SystemClock))
+}
+
+fn start(tasks: &Tasks, run: &str) -> Result<(TaskId, Arc<Entry>), crate::ToolError> {
+    tasks.start("T", &RunId::new(run), "c", vec![], CancellationToken::new())
+}
+
+fn success() -> Observation {
+    Observation::success("T", "done")
+}
+
+#[tokio::test]
+async fn an_end_is_waited_for_and_told_once() {
+    let tasks = tasks();
+    let (id, entry) = start(&tasks, "r").unwrap();
+    entry.report(Some(0.5), "half way");
+    let record = tasks.list(&RunId::new("r")).remove(0);
+    assert_eq!(record.task_id, id);
+    assert_eq!(record.status, TaskStatus::Running);
+    assert_eq!(record.progress.unwrap().fraction, Some(0.5));
+    assert!(entry.tell().is_none());
+
+    let waiting = tokio::spawn({
+        let entry = entry.clone();
+        async move { entry.ended().await }
+    });
+    Completion::of(entry.clone()).complete(success(), Some(json!("done")));
+    assert_eq!(waiting.await.unwrap().status, TaskStatus::Succeeded);
+    assert_eq!(entry.full(), Some(&json!("done")));
+    assert!(entry.tell().is_some());
+    assert!(entry.tell().is_none());
+}
+
+#[tokio::test]
+async fn a_task_that_is_dropped_has_ended() {
+    let tasks = tasks();
+    let (_, entry) = start(&tasks, "r").unwrap();
+    drop(Completion::of(entry.clone()));
+    let record = entry.ended().await;
+    assert_eq!(record.status, TaskStatus::Failed);
+    let outcome = record.observation.unwrap().outcome;
+    assert!(matches!(
+        outcome,
+        innkeeper_protocol::Outcome::OutcomeUnknown { .. }
+    ));
+}
+
+#[test]
+fn a_run_sees_its_own_tasks() {
+    let tasks = tasks();
+    let (id, _) = start(&tasks, "mine").unwrap();
+    assert!(tasks.entry(&RunId::new("mine"), id.as_str()).is_some());
+    assert!(tasks.entry(&RunId::new("yours"), id.as_str()).is_none());
+    assert!(tasks.list(&RunId::new("yours")).is_empty());
+}
+
+#[test]
+fn the_table_is_bounded() {
+    let tasks = tasks();
+    for _ in 0..MAX_RUNNING_TASKS {
+        start(&tasks, "r").unwrap();
+    }
+    assert!(start(&tasks, "r").is_err());
+    for _ in 0..MAX_KEPT_TASKS + 10 {
+        let (_, entry) = start(&tasks, "other").unwrap();
+        Completion::of(entry).complete(success(), None);
+    }
+    assert_eq!(tasks.list(&RunId::new("r")).len(), MAX_RUNNING_TASKS);
+    assert!(tasks.list(&RunId::new("other")).len() < MAX_KEPT_TASKS);
+}
+
+#[test]
+fn a_record_goes_to_disk_and_back() {
+    let tasks = tasks();
+    let (_, entry) = start(&tasks, "r").unwrap();
+    entry.report(None, "…");
+    Completion::of(entry.clone()).complete(success(), None);
+    let record = entry.record();
+    let text = serde_json::to_string(&record).unwrap();
+    assert_eq!(serde_json::from_str::<TaskRecord>(&text).unwrap(), record);
+}
