@@ -1,0 +1,148 @@
+//! What can go wrong with what must survive, in sentences that say what to do.
+
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    #[error(
+        "the database {path} cannot be opened: {cause}; check that its folder exists and may be written to"
+    )]
+    Open { path: PathBuf, cause: String },
+    #[error(
+        "the database {path} has schema version {found}, and this version knows only {known}: it was used by a newer version; update this one"
+    )]
+    Newer {
+        path: PathBuf,
+        found: i64,
+        known: i64,
+    },
+    #[error(
+        "the database {path} belongs to another program; choose another folder or move that file away"
+    )]
+    Foreign { path: PathBuf },
+    #[error(
+        "the database {path} is damaged: {cause}; move it away together with its -wal and -shm files, or restore a backup"
+    )]
+    Corrupt { path: PathBuf, cause: String },
+    #[error(
+        "another process holds the database for too long; end it or wait until it is done, then try again"
+    )]
+    Busy,
+    #[error("writing to the database failed: {cause}; check the disk")]
+    Write { cause: String },
+    #[error("reading from the database failed: {cause}")]
+    Read { cause: String },
+    #[error("more is waiting to be written than may wait; try again")]
+    QueueFull,
+    #[error("the store has been closed")]
+    Closed,
+    #[error("there are {limit} {what} already; remove some")]
+    Full { what: &'static str, limit: u64 },
+    #[error("{what} is too large: {size}, at most {limit}")]
+    TooLarge {
+        what: &'static str,
+        size: usize,
+        limit: usize,
+    },
+    #[error("this request is claimed by somebody else, or not at all")]
+    ClaimLost,
+}
+
+impl StoreError {
+    /// A stable name.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Open { .. } => "store.cannot_open",
+            Self::Newer { .. } => "store.newer_version",
+            Self::Foreign { .. } => "store.foreign_database",
+            Self::Corrupt { .. } => "store.corrupt",
+            Self::Busy => "store.busy",
+            Self::Write { .. } => "store.write_failed",
+            Self::Read { .. } => "store.read_failed",
+            Self::QueueFull => "store.queue_full",
+            Self::Closed => "store.closed",
+            Self::Full { .. } => "store.full",
+            Self::TooLarge { .. } => "store.too_large",
+            Self::ClaimLost => "store.claim_lost",
+        }
+    }
+
+    pub(crate) fn open(path: &Path, error: &sqlx::Error) -> Self {
+        match Kind::of(error) {
+            Kind::Other => Self::Open {
+                path: path.to_owned(),
+                cause: cause(error),
+            },
+            kind => kind.error(path, error),
+        }
+    }
+
+    pub(crate) fn write(path: &Path, error: &sqlx::Error) -> Self {
+        match Kind::of(error) {
+            Kind::Other => Self::Write {
+                cause: cause(error),
+            },
+            kind => kind.error(path, error),
+        }
+    }
+
+    pub(crate) fn read(path: &Path, error: &sqlx::Error) -> Self {
+        match Kind::of(error) {
+            Kind::Other => Self::Read {
+                cause: cause(error),
+            },
+            kind => kind.error(path, error),
+        }
+    }
+}
+
+enum Kind {
+    Busy,
+    Corrupt,
+    Closed,
+    Other,
+}
+
+impl Kind {
+    fn of(error: &sqlx::Error) -> Self {
+        if matches!(error, sqlx::Error::PoolClosed) {
+            return Self::Closed;
+        }
+        match primary_code(error) {
+            Some(5 | 6) => Self::Busy,
+            Some(11 | 26) => Self::Corrupt,
+            _ => Self::Other,
+        }
+    }
+
+    fn error(self, path: &Path, error: &sqlx::Error) -> StoreError {
+        match self {
+            Self::Busy => StoreError::Busy,
+            Self::Closed => StoreError::Closed,
+            Self::Corrupt | Self::Other => StoreError::Corrupt {
+                path: path.to_owned(),
+                cause: cause(error),
+            },
+        }
+    }
+}
+
+/// Without the extension that SQLite puts above the lowest byte.
+fn primary_code(error: &sqlx::Error) -> Option<i32> {
+    let code: i32 = error.as_database_error()?.code()?.parse().ok()?;
+    Some(code & 0xff)
+}
+
+/// Another process is at it; the same may work in a moment.
+pub(crate) fn is_busy(error: &sqlx::Error) -> bool {
+    matches!(Kind::of(error), Kind::Busy)
+}
+
+/// In SQLite's words, without those that sqlx puts around them.
+fn cause(error: &sqlx::Error) -> String {
+    match error.as_database_error() {
+        Some(error) => error.message().to_owned(),
+        None => error.to_string(),
+    }
+}

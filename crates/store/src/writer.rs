@@ -1,0 +1,286 @@
+//! The one who writes: takes what is waiting, puts it into one transaction, commits, answers.
+//!
+//! Audit entries that could not be written are kept and tried again; until then nothing more is taken into the
+//! log, so that nobody acts without a trace. Every other change is answered with the error at once.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use sqlx::sqlite::SqliteConnection;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::StoreError;
+use crate::audit_chain::{self, Sealed};
+use crate::database::Database;
+use crate::error::is_busy;
+use crate::limits::{BUSY_TRIES, MAX_BATCH, MAX_OVERFLOW, MAX_QUEUED_WRITES, RETRY_AFTER};
+
+/// Something that is done to the database in a transaction.
+#[async_trait]
+pub(crate) trait Change: Send + 'static {
+    type Output: Send + 'static;
+
+    /// The inner error refuses this change alone, so it is decided before anything is written. The outer one
+    /// undoes the whole transaction.
+    async fn apply(
+        &mut self,
+        connection: &mut SqliteConnection,
+    ) -> Result<Result<Self::Output, StoreError>, sqlx::Error>;
+}
+
+/// A change and who waits for it, with the output's type forgotten.
+#[async_trait]
+trait Pending: Send {
+    async fn apply(&mut self, connection: &mut SqliteConnection) -> Result<(), sqlx::Error>;
+    fn answer(self: Box<Self>, committed: Result<(), StoreError>);
+}
+
+struct Waiting<C: Change> {
+    change: C,
+    output: Option<Result<C::Output, StoreError>>,
+    answer: oneshot::Sender<Result<C::Output, StoreError>>,
+}
+
+#[async_trait]
+impl<C: Change> Pending for Waiting<C> {
+    async fn apply(&mut self, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+        self.output = Some(self.change.apply(connection).await?);
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
+        let answer = match committed {
+            Ok(()) => self.output.unwrap_or(Err(StoreError::Closed)),
+            Err(error) => Err(error),
+        };
+        // Whoever asked may have gone away.
+        drop(self.answer.send(answer));
+    }
+}
+
+enum Job {
+    Audit(Sealed),
+    Change(Box<dyn Pending>),
+    Flush(oneshot::Sender<Result<(), StoreError>>),
+    Stop(oneshot::Sender<Result<(), StoreError>>),
+}
+
+/// What the handles and the task both see.
+#[derive(Default)]
+struct Shared {
+    /// Why the log takes nothing at the moment.
+    failure: Mutex<Option<StoreError>>,
+    overflow: Mutex<Vec<Sealed>>,
+}
+
+/// The way to the writing task. The task ends when the last of these is gone and all is written.
+#[derive(Clone)]
+pub(crate) struct Writer {
+    jobs: mpsc::Sender<Job>,
+    shared: Arc<Shared>,
+}
+
+impl Writer {
+    pub(crate) fn start(database: Database) -> Self {
+        let (jobs, queue) = mpsc::channel(MAX_QUEUED_WRITES);
+        let shared = Arc::new(Shared::default());
+        let task = Task {
+            database,
+            shared: shared.clone(),
+            unwritten: Vec::new(),
+            stops: Vec::new(),
+        };
+        tokio::spawn(task.run(queue));
+        Self { jobs, shared }
+    }
+
+    pub(crate) async fn audit(&self, entry: Sealed) -> Result<(), StoreError> {
+        self.healthy()?;
+        self.send(Job::Audit(entry)).await
+    }
+
+    /// For places that cannot wait: when the queue is full, the entry goes beside it.
+    pub(crate) fn try_audit(&self, entry: Sealed) -> Result<(), StoreError> {
+        self.healthy()?;
+        let entry = match self.jobs.try_send(Job::Audit(entry)) {
+            Ok(()) => return Ok(()),
+            Err(mpsc::error::TrySendError::Full(Job::Audit(entry))) => entry,
+            Err(_) => return Err(StoreError::Closed),
+        };
+        let mut overflow = lock(&self.shared.overflow);
+        if overflow.len() >= MAX_OVERFLOW {
+            return Err(StoreError::QueueFull);
+        }
+        overflow.push(entry);
+        Ok(())
+    }
+
+    pub(crate) async fn change<C: Change>(&self, change: C) -> Result<C::Output, StoreError> {
+        let (answer, answered) = oneshot::channel();
+        self.send(Job::Change(Box::new(Waiting {
+            change,
+            output: None,
+            answer,
+        })))
+        .await?;
+        answered.await.unwrap_or(Err(StoreError::Closed))
+    }
+
+    /// Without waiting for room or for the outcome.
+    pub(crate) fn try_change<C: Change>(&self, change: C) -> Result<(), StoreError> {
+        let (answer, _) = oneshot::channel();
+        let job = Job::Change(Box::new(Waiting {
+            change,
+            output: None,
+            answer,
+        }));
+        self.jobs.try_send(job).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => StoreError::QueueFull,
+            mpsc::error::TrySendError::Closed(_) => StoreError::Closed,
+        })
+    }
+
+    pub(crate) async fn flush(&self) -> Result<(), StoreError> {
+        let (answer, answered) = oneshot::channel();
+        self.send(Job::Flush(answer)).await?;
+        answered.await.unwrap_or(Err(StoreError::Closed))
+    }
+
+    /// Writes what is waiting, then takes nothing more.
+    pub(crate) async fn stop(&self) -> Result<(), StoreError> {
+        let (answer, answered) = oneshot::channel();
+        self.send(Job::Stop(answer)).await?;
+        answered.await.unwrap_or(Err(StoreError::Closed))
+    }
+
+    fn healthy(&self) -> Result<(), StoreError> {
+        match &*lock(&self.shared.failure) {
+            Some(error) => Err(error.clone()),
+            None => Ok(()),
+        }
+    }
+
+    async fn send(&self, job: Job) -> Result<(), StoreError> {
+        self.jobs.send(job).await.map_err(|_| StoreError::Closed)
+    }
+}
+
+struct Task {
+    database: Database,
+    shared: Arc<Shared>,
+    /// In the order in which they came.
+    unwritten: Vec<Sealed>,
+    /// Who waits for the end.
+    stops: Vec<oneshot::Sender<Result<(), StoreError>>>,
+}
+
+impl Task {
+    async fn run(mut self, mut queue: mpsc::Receiver<Job>) {
+        let mut batch = Vec::with_capacity(MAX_BATCH);
+        loop {
+            let taken = match self.unwritten.is_empty() {
+                true => queue.recv_many(&mut batch, MAX_BATCH).await,
+                false => tokio::select! {
+                    taken = queue.recv_many(&mut batch, MAX_BATCH) => taken,
+                    () = tokio::time::sleep(RETRY_AFTER) => 1,
+                },
+            };
+            self.serve(&mut batch).await;
+            if !self.stops.is_empty() {
+                queue.close();
+            }
+            if taken == 0 {
+                break;
+            }
+        }
+        let outcome = match lock(&self.shared.failure).clone() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        };
+        for stop in self.stops.drain(..) {
+            drop(stop.send(outcome.clone()));
+        }
+    }
+
+    /// One transaction.
+    async fn serve(&mut self, batch: &mut Vec<Job>) {
+        let mut changes = Vec::new();
+        let mut flushes = Vec::new();
+        for job in batch.drain(..) {
+            match job {
+                Job::Audit(entry) => self.unwritten.push(entry),
+                Job::Change(change) => changes.push(change),
+                Job::Flush(answer) => flushes.push(answer),
+                Job::Stop(answer) => self.stops.push(answer),
+            }
+        }
+        self.unwritten.append(&mut lock(&self.shared.overflow));
+        let idle = self.unwritten.is_empty() && changes.is_empty();
+        let outcome = match idle {
+            true => Ok(()),
+            false => self.commit(&mut changes).await,
+        };
+        // A change that the database refuses must not keep the log from being written.
+        let logged = match &outcome {
+            Err(_) if self.unwritten.is_empty() => Ok(()),
+            Err(_) if !changes.is_empty() => self.commit(&mut []).await,
+            outcome => outcome.clone(),
+        };
+        if logged.is_ok() {
+            self.unwritten.clear();
+        }
+        *lock(&self.shared.failure) = logged.clone().err();
+        for change in changes {
+            change.answer(outcome.clone());
+        }
+        for flush in flushes {
+            drop(flush.send(logged.clone()));
+        }
+    }
+
+    async fn commit(&self, changes: &mut [Box<dyn Pending>]) -> Result<(), StoreError> {
+        let failed = |error: sqlx::Error| self.database.write_error(&error);
+        let mut connection = self.database.writer.acquire().await.map_err(failed)?;
+        let mut tries = 1;
+        // The lock on writing is taken at once, so nothing later in the transaction can find it taken.
+        while let Err(error) = run(&mut connection, "BEGIN IMMEDIATE").await {
+            if !is_busy(&error) || tries == BUSY_TRIES {
+                return Err(failed(error));
+            }
+            tries += 1;
+        }
+        let written = self.write(&mut connection, changes).await;
+        let ended = match written {
+            Ok(()) => run(&mut connection, "COMMIT").await,
+            Err(error) => Err(error),
+        };
+        if ended.is_err() {
+            // SQLite may have rolled back by itself; then this fails, and that is fine.
+            drop(run(&mut connection, "ROLLBACK").await);
+        }
+        ended.map_err(failed)
+    }
+
+    async fn write(
+        &self,
+        connection: &mut SqliteConnection,
+        changes: &mut [Box<dyn Pending>],
+    ) -> Result<(), sqlx::Error> {
+        if !self.unwritten.is_empty() {
+            audit_chain::append(connection, &self.unwritten).await?;
+        }
+        for change in changes {
+            change.apply(connection).await?;
+        }
+        Ok(())
+    }
+}
+
+async fn run(connection: &mut SqliteConnection, sql: &'static str) -> Result<(), sqlx::Error> {
+    sqlx::query(sql).execute(connection).await.map(drop)
+}
+
+/// A panic elsewhere leaves these in order: each is only ever replaced or pushed to.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
