@@ -12,9 +12,10 @@ use sqlx::{QueryBuilder, Row, Sqlite};
 use crate::StoreError;
 use crate::audit_chain::Sealed;
 use crate::database::Database;
+use crate::depth::is_too_deep;
 use crate::limits::{
     DEFAULT_AUDIT_RECORDS, MAX_AUDIT_ARGUMENT_BYTES, MAX_AUDIT_MESSAGE_CHARS, MAX_AUDIT_NAME_CHARS,
-    MAX_AUDIT_RECORDS,
+    MAX_AUDIT_RECORDS, MAX_JSON_DEPTH,
 };
 use crate::writer::Writer;
 
@@ -268,6 +269,9 @@ fn seal(mut entry: AuditEntry) -> Result<Sealed, StoreError> {
     }
     if let Some(message) = &mut entry.message {
         cut(message, MAX_AUDIT_MESSAGE_CHARS);
+    }
+    if is_too_deep(&entry.arguments) {
+        entry.arguments = json!({ "cut": true, "deeperThan": MAX_JSON_DEPTH });
     }
     let arguments = entry.arguments.to_string();
     if arguments.len() > MAX_AUDIT_ARGUMENT_BYTES {

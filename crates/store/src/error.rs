@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::limits::MAX_JSON_DEPTH;
+
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -45,6 +47,8 @@ pub enum StoreError {
         size: usize,
         limit: usize,
     },
+    #[error("{what} is nested too deep, at most {MAX_JSON_DEPTH} levels are kept")]
+    TooDeep { what: &'static str },
     #[error("this request is claimed by somebody else, or not at all")]
     ClaimLost,
 }
@@ -64,6 +68,7 @@ impl StoreError {
             Self::Closed => "store.closed",
             Self::Full { .. } => "store.full",
             Self::TooLarge { .. } => "store.too_large",
+            Self::TooDeep { .. } => "store.too_deep",
             Self::ClaimLost => "store.claim_lost",
         }
     }

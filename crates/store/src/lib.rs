@@ -13,6 +13,7 @@ mod audit_chain;
 mod audit_verify;
 mod bus;
 mod database;
+mod depth;
 mod error;
 mod grants;
 pub mod limits;

@@ -19,6 +19,9 @@ pub const BUSY_TRIES: u32 = 4;
 /// Pause before audit entries that could not be written are tried again.
 pub const RETRY_AFTER: Duration = Duration::from_secs(1);
 
+/// Deepest nesting of a JSON value that is stored: what was written must be readable again.
+pub const MAX_JSON_DEPTH: usize = 100;
+
 // The audit log.
 
 /// Longest argument text of an entry, as JSON; longer ones are cut and say so.

@@ -89,6 +89,15 @@ impl Owner {
     }
 }
 
+#[cfg(test)]
+impl Owner {
+    /// What becomes of the mark when the process ends.
+    pub(crate) fn unlock(&self) {
+        let mark = self.mark.get().and_then(|mark| mark.file.as_ref());
+        mark.unwrap().0.unlock().unwrap();
+    }
+}
+
 fn make_mark(folder: &Path) -> io::Result<Mark> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);

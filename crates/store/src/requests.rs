@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use crate::StoreError;
 use crate::database::Database;
+use crate::depth::is_too_deep;
 use crate::limits::{
     CLAIMS_BETWEEN_PURGES, MAX_OBSERVATIONS_BYTES, MAX_REQUEST_KEY_CHARS, REQUEST_LIFE, WAIT_POLL,
 };
@@ -180,6 +181,11 @@ impl Requests {
     /// Records the outcome; it is on the disk when this returns. An outcome that cannot be recorded leaves the
     /// request interrupted.
     pub async fn finish(&self, token: ClaimToken, observations: &Json) -> Result<(), StoreError> {
+        if is_too_deep(observations) {
+            return Err(StoreError::TooDeep {
+                what: "the outcome of the request",
+            });
+        }
         let text = observations.to_string();
         if text.len() > MAX_OBSERVATIONS_BYTES {
             return Err(StoreError::TooLarge {
