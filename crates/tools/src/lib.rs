@@ -6,9 +6,11 @@
 //! - `plugin/` reads plugin folders, `file/` is the only way to people's files, `policy/` says what may be done.
 
 mod budget;
+pub mod builtin;
 mod caller;
 mod clock;
 mod executor;
+pub mod file;
 pub mod hook;
 pub mod limits;
 mod pattern;
@@ -21,6 +23,7 @@ pub use budget::{BudgetLimits, ToolLimit};
 pub use caller::{Actor, Caller, InvalidId, ProjectId, Reach, UserId};
 pub use clock::{Clock, SystemClock};
 pub use executor::{CallContext, Executor, Invocation, Progress, ProgressSink, ToolError};
+pub use file::{FileError, FileLayer, FileUri};
 pub use pattern::Pattern;
 pub use registry::{Registry, Snapshot, Tool};
 pub use task::{TaskProgress, TaskRecord, TaskStatus, Tasks};

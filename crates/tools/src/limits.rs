@@ -83,3 +83,62 @@ pub const MAX_PARALLEL_CALLS: usize = 8;
 pub const MAX_TOLD_NAMES: usize = 8;
 /// Longest `request_id`.
 pub const MAX_REQUEST_ID_CHARS: usize = 200;
+// Files.
+
+/// Longest path below a root, in bytes. Below what every file system takes, home folder included.
+pub const MAX_PATH_BYTES: usize = 2048;
+/// Longest name of one file or folder, in bytes: what common file systems take.
+pub const MAX_NAME_BYTES: usize = 255;
+/// Deepest path below a root.
+pub const MAX_PATH_SEGMENTS: usize = 64;
+/// Largest file that is read whole into memory.
+pub const MAX_READ_BYTES: u64 = 64 * 1024 * 1024;
+/// Largest file of which lines are read: it is gone through once, not kept.
+pub const MAX_SCAN_BYTES: u64 = 256 * 1024 * 1024;
+/// Largest content that is written or appended at once.
+pub const MAX_WRITE_BYTES: u64 = 16 * 1024 * 1024;
+/// Largest file that appending may make.
+pub const MAX_APPENDED_BYTES: u64 = 256 * 1024 * 1024;
+/// Entries that a listing may return.
+pub const MAX_LIST_ENTRIES: usize = 1000;
+/// Levels that a listing may go down.
+pub const MAX_LIST_DEPTH: usize = 8;
+/// Names looked at in one folder; what is beyond is left out, and the listing says so.
+pub const MAX_FOLDER_NAMES: usize = 20_000;
+/// Files and folders that one copy may make.
+pub const MAX_COPY_ENTRIES: usize = 10_000;
+/// Bytes that one copy may make.
+pub const MAX_COPY_BYTES: u64 = 1024 * 1024 * 1024;
+/// Things in the recycle bin. A full one refuses more rather than lose what is in it.
+pub const MAX_RECYCLED: usize = 10_000;
+/// Largest description of a thing in the recycle bin.
+pub const MAX_RECYCLE_INFO_BYTES: u64 = 64 * 1024;
+/// Files that one search looks into.
+pub const MAX_SEARCH_FILES: usize = 2000;
+/// Bytes that one search reads.
+pub const MAX_SEARCH_BYTES: u64 = 64 * 1024 * 1024;
+/// Largest file that a search looks into.
+pub const MAX_SEARCH_FILE_BYTES: u64 = 4 * 1024 * 1024;
+/// Levels that a search goes down.
+pub const MAX_SEARCH_DEPTH: usize = 16;
+/// Longest text or expression to search for.
+pub const MAX_QUERY_BYTES: usize = 1000;
+/// Memory for a compiled expression.
+pub const MAX_REGEX_BYTES: usize = 1024 * 1024;
+
+// The File.* tools: what a model is given at once.
+
+/// Lines that File.Read returns.
+pub const MAX_TOOL_READ_LINES: u64 = 1200;
+/// Bytes of text that File.Read returns.
+pub const MAX_TOOL_READ_BYTES: usize = 256 * 1024;
+/// Largest file that File.ApplyEdit edits.
+pub const MAX_TOOL_EDIT_BYTES: u64 = MAX_WRITE_BYTES;
+/// Hits that File.Search returns.
+pub const MAX_TOOL_HITS: usize = 100;
+/// Lines around a hit.
+pub const MAX_TOOL_CONTEXT_LINES: usize = 5;
+/// Characters of one line in a snippet.
+pub const MAX_SNIPPET_LINE_CHARS: usize = 240;
+/// Lines named when a search string is not unique.
+pub const MAX_NAMED_LINES: usize = 10;

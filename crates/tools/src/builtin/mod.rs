@@ -1,0 +1,3 @@
+//! The tools that are always there.
+
+pub mod file;
