@@ -142,3 +142,17 @@ pub const MAX_TOOL_CONTEXT_LINES: usize = 5;
 pub const MAX_SNIPPET_LINE_CHARS: usize = 240;
 /// Lines named when a search string is not unique.
 pub const MAX_NAMED_LINES: usize = 10;
+// Secrets and what is kept of calls.
+
+/// Largest `secrets.toml`, settings file or consent file that is read.
+pub const MAX_KEPT_FILE_BYTES: u64 = 1024 * 1024;
+/// A shorter text would be found everywhere, so it could not be kept secret.
+pub const MIN_SECRET_CHARS: usize = 4;
+/// Longest secret: a private key fits, and it still passes as an environment variable.
+pub const MAX_SECRET_BYTES: usize = 64 * 1024;
+/// Most names in a secret's name: `users.alice.plugins.signet.key` has five.
+pub const MAX_SECRET_NAME_PARTS: usize = 8;
+/// Longest text that the audit keeps of one argument.
+pub const MAX_AUDIT_TEXT_CHARS: usize = 2_000;
+/// Deepest nesting of arguments that the audit keeps.
+pub const MAX_AUDIT_DEPTH: usize = 64;
