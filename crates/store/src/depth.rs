@@ -9,14 +9,14 @@ pub(crate) fn is_too_deep(value: &Json) -> bool {
 }
 
 fn exceeds(value: &Json, levels: usize) -> bool {
-    let inner: &mut dyn Iterator<Item = &Json> = match value {
-        Json::Array(items) => &mut items.iter(),
-        Json::Object(fields) => &mut fields.values(),
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => return false,
-    };
-    match levels.checked_sub(1) {
-        Some(levels) => inner.any(|value| exceeds(value, levels)),
+    let below = |value: &Json| match levels.checked_sub(1) {
+        Some(levels) => exceeds(value, levels),
         None => true,
+    };
+    match value {
+        Json::Array(items) => levels == 0 || items.iter().any(below),
+        Json::Object(fields) => levels == 0 || fields.values().any(below),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => false,
     }
 }
 
