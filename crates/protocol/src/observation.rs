@@ -25,6 +25,9 @@ pub struct Observation {
     /// Step number in its block.
     #[serde(default = "first")]
     pub index: u32,
+    /// The task that ran it in the background.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
     #[serde(flatten)]
     pub outcome: Outcome,
 }
@@ -144,6 +147,7 @@ impl Observation {
             tool: tool.into(),
             call_id: None,
             index: 1,
+            task: None,
             outcome,
         }
     }

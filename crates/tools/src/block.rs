@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use innkeeper_protocol::{Block, ErrorCode, Observation, OnError, Outcome, Protocol, ToolCallRequest};
+use innkeeper_protocol::{
+    Block, ErrorCode, Observation, OnError, Outcome, Protocol, ToolCallRequest,
+};
 use jiff::fmt::strtime;
 
 use crate::limits::{MAX_PARALLEL_CALLS, MAX_TOLD_NAMES};
@@ -57,7 +59,10 @@ fn refused_whole(run: &ToolRun, block: &Block<'_>) -> Option<Vec<Observation>> {
     let culprit = block.calls.get(bad).map_or(1, |call| call.index);
     let told = checked.into_iter().zip(&block.calls).map(|(check, call)| {
         check.err().unwrap_or_else(|| {
-            skipped(call, &format!("step {culprit} is written wrongly, so no step was run"))
+            skipped(
+                call,
+                &format!("step {culprit} is written wrongly, so no step was run"),
+            )
         })
     });
     Some(told.collect())

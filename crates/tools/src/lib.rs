@@ -5,6 +5,7 @@
 //! - [`Executor`] is all that an implementation of a tool has to be; no executor knows how a call was written.
 //! - `plugin/` reads plugin folders, `file/` is the only way to people's files, `policy/` says what may be done.
 
+mod block;
 mod budget;
 pub mod builtin;
 mod caller;
@@ -14,21 +15,27 @@ pub mod file;
 pub mod hook;
 pub mod limits;
 mod locked_file;
+mod manager;
 mod pattern;
 mod pipeline;
 pub mod plugin;
-pub mod registry;
-pub mod task;
+pub mod policy;
 mod redact;
+pub mod registry;
+mod request;
+mod run;
 mod secret;
+pub mod task;
 
 pub use budget::{BudgetLimits, ToolLimit};
 pub use caller::{Actor, Caller, InvalidId, ProjectId, Reach, UserId};
 pub use clock::{Clock, SystemClock};
 pub use executor::{CallContext, Executor, Invocation, Progress, ProgressSink, ToolError};
 pub use file::{FileError, FileLayer, FileUri};
+pub use manager::{Parts, ToolManager};
 pub use pattern::Pattern;
-pub use registry::{Registry, Snapshot, Tool};
-pub use task::{TaskProgress, TaskRecord, TaskStatus, Tasks};
 pub use redact::{Redactor, redact_arguments};
+pub use registry::{Registry, Snapshot, Tool};
+pub use run::{RunOptions, ToolRun};
 pub use secret::{Secret, SecretName, Secrets, SecretsError};
+pub use task::{TaskProgress, TaskRecord, TaskStatus, Tasks};

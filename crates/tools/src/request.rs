@@ -44,11 +44,7 @@ impl From<StoreError> for Refused {
     }
 }
 
-async fn claimed(
-    run: &ToolRun,
-    block: &Block<'_>,
-    id: &str,
-) -> Result<Vec<Observation>, Refused> {
+async fn claimed(run: &ToolRun, block: &Block<'_>, id: &str) -> Result<Vec<Observation>, Refused> {
     let requests = run.shared.store.requests();
     let content = content_of(block);
     loop {
@@ -57,7 +53,9 @@ async fn claimed(
             Claim::Done { observations } => {
                 return serde_json::from_value(observations).map_err(|_| {
                     Refused::Outcome(Outcome::OutcomeUnknown {
-                        message: format!("request_id {id} was run before, but its outcome cannot be read"),
+                        message: format!(
+                            "request_id {id} was run before, but its outcome cannot be read"
+                        ),
                     })
                 });
             }
@@ -82,7 +80,9 @@ async fn claimed(
             Claim::Conflict => {
                 return Err(Refused::Outcome(Outcome::Error(Failure::new(
                     ErrorCode::ProtocolRequestIdConflict,
-                    format!("request_id {id} was used before for other calls; nothing was run, use a new id"),
+                    format!(
+                        "request_id {id} was used before for other calls; nothing was run, use a new id"
+                    ),
                 ))));
             }
         }
@@ -104,7 +104,9 @@ async fn run_claimed(run: &ToolRun, block: &Block<'_>, token: ClaimToken) -> Vec
             "",
             Outcome::Notice {
                 reason: "request_not_kept".to_owned(),
-                message: format!("the outcome could not be kept ({error}); do not send this request again"),
+                message: format!(
+                    "the outcome could not be kept ({error}); do not send this request again"
+                ),
             },
         ));
     }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use innkeeper_protocol::{Block, BoundCall, ErrorCode, Observation, Outcome, Reply, ToolCallRequest};
+use innkeeper_protocol::{
+    Block, BoundCall, ErrorCode, Observation, Outcome, Reply, ToolCallRequest,
+};
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 

@@ -26,16 +26,21 @@ pub(super) async fn ask(
         "outcome": outcome,
     });
     let end = hooks
-        .ask(HookPoint::ToolAfterCall, tool, &mut subject, |subject, value| {
-            let Some(outcome) = subject.get_mut("outcome") else {
-                return Err("there is no outcome to change".to_owned());
-            };
-            if outcome.get("outcome").and_then(Json::as_str) != Some("success") {
-                return Err("only a result can be changed, and the call has none".to_owned());
-            }
-            *outcome = json!({"outcome": "success", "result": value});
-            Ok(())
-        })
+        .ask(
+            HookPoint::ToolAfterCall,
+            tool,
+            &mut subject,
+            |subject, value| {
+                let Some(outcome) = subject.get_mut("outcome") else {
+                    return Err("there is no outcome to change".to_owned());
+                };
+                if outcome.get("outcome").and_then(Json::as_str) != Some("success") {
+                    return Err("only a result can be changed, and the call has none".to_owned());
+                }
+                *outcome = json!({"outcome": "success", "result": value});
+                Ok(())
+            },
+        )
         .await;
     match end {
         Ok(changed) if changed.is_empty() => (outcome, false),
@@ -55,7 +60,10 @@ pub(super) async fn ask(
                 reason: Some("hook.withheld".to_owned()),
                 ..Failure::new(
                     ErrorCode::ToolPolicyDenied,
-                    format!("the call has run, but its result is withheld: {}", refusal.reason),
+                    format!(
+                        "the call has run, but its result is withheld: {}",
+                        refusal.reason
+                    ),
                 )
             });
             (outcome, true)

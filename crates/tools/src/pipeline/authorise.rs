@@ -38,7 +38,9 @@ pub(super) async fn authorise(
     match verdict.decision {
         Decision::Allow => return Ok(()),
         Decision::Deny => {
-            let because = verdict.reason.unwrap_or_else(|| format!("the rule '{}' forbids it", verdict.rule));
+            let because = verdict
+                .reason
+                .unwrap_or_else(|| format!("the rule '{}' forbids it", verdict.rule));
             return Err(Outcome::Error(Failure {
                 reason: Some("policy.deny".to_owned()),
                 ..Failure::new(ErrorCode::ToolPolicyDenied, because)

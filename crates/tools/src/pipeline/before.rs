@@ -26,15 +26,22 @@ pub(super) async fn ask(
         "caller": about(caller),
     });
     let changed = hooks
-        .ask(HookPoint::ToolBeforeCall, id, &mut subject, |subject, value| {
-            let Json::Object(value) = value else {
-                return Err("a change of the arguments must be an object of arguments".to_owned());
-            };
-            if let Some(field) = subject.get_mut("arguments") {
-                *field = Json::Object(value);
-            }
-            Ok(())
-        })
+        .ask(
+            HookPoint::ToolBeforeCall,
+            id,
+            &mut subject,
+            |subject, value| {
+                let Json::Object(value) = value else {
+                    return Err(
+                        "a change of the arguments must be an object of arguments".to_owned()
+                    );
+                };
+                if let Some(field) = subject.get_mut("arguments") {
+                    *field = Json::Object(value);
+                }
+                Ok(())
+            },
+        )
         .await
         .map_err(refused)?;
     let arguments = match subject.get_mut("arguments").map(Json::take) {

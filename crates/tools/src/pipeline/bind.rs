@@ -1,6 +1,8 @@
 //! From what the model wrote to arguments of the declared names and types, all faults at once.
 
-use innkeeper_protocol::{BoundCall, ErrorCode, Failure, Outcome, ParameterProblem, ToolCallRequest, bind_partly};
+use innkeeper_protocol::{
+    BoundCall, ErrorCode, Failure, Outcome, ParameterProblem, ToolCallRequest, bind_partly,
+};
 use serde_json::{Map, Value as Json};
 
 use super::validate::{Faults, check_arguments};
@@ -52,7 +54,10 @@ fn judge(
         .chain(absent)
         .collect();
     for problem in found.problems {
-        if !known.iter().any(|path| path == first_segment(&problem.path)) {
+        if !known
+            .iter()
+            .any(|path| path == first_segment(&problem.path))
+        {
             faults.push(problem);
         }
     }

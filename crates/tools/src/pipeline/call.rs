@@ -157,7 +157,13 @@ async fn prepared(
     let fitting = match faults.is_empty() {
         true => {
             run.wait_for_promised(&bound).await?;
-            fetch::fetch(&run.shared.files, &run.caller, tool.definition(), &mut bound).await
+            fetch::fetch(
+                &run.shared.files,
+                &run.caller,
+                tool.definition(),
+                &mut bound,
+            )
+            .await
         }
         false => Ok(()),
     };

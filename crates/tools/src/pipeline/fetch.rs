@@ -97,15 +97,13 @@ fn typed(
         return Ok(value);
     }
     let written = Value::Text(Text::new(text, ""));
-    bind_value(tool, name, &written, argument.hint).map_err(|error| {
-        match error.problems.first() {
-            Some(problem) => ParameterProblem::from(problem),
-            None => ParameterProblem {
-                code: "wrong_type".to_owned(),
-                path: format!("/{name}"),
-                message: error.to_string(),
-                ..ParameterProblem::default()
-            },
-        }
+    bind_value(tool, name, &written, argument.hint).map_err(|error| match error.problems.first() {
+        Some(problem) => ParameterProblem::from(problem),
+        None => ParameterProblem {
+            code: "wrong_type".to_owned(),
+            path: format!("/{name}"),
+            message: error.to_string(),
+            ..ParameterProblem::default()
+        },
     })
 }

@@ -32,7 +32,6 @@ pub(super) fn launch(
     let observation = Observation {
         call_id: request.call_id.as_deref().map(str::to_owned),
         index: request.index,
-        task_id: Some(task_id.to_string()),
         ..Observation::new(
             definition.id.as_str(),
             Outcome::AsyncStarted {
@@ -54,12 +53,13 @@ async fn work(
     mut trail: Trail,
 ) {
     let completion = Completion::of(entry.clone());
-    let ended = execute::run(&job, &Progress::to(entry)).await;
+    let ended = execute::run(&job, &Progress::to(entry.clone())).await;
     let finished = finish(&run.shared, run.snapshot.hooks(), &job, ended, &mut trail).await;
     run.note(trail, &finished.outcome).await;
     observation.outcome = finished.outcome;
+    observation.task = Some(entry.record().task_id.to_string());
     let payload = json!({
-        "taskId": observation.task_id,
+        "taskId": observation.task,
         "tool": observation.tool,
         "run": run.caller.run,
         "observation": observation,
@@ -68,12 +68,7 @@ async fn work(
         .full
         .filter(|full| full.to_string().len() <= MAX_KEPT_RESULT_BYTES);
     completion.complete(observation, full);
-    let event = BusEvent::new(
-        "task.completed",
-        format!("run:{}", run.caller.run),
-        run.shared.clock.now(),
-        payload,
-    );
+    let event = BusEvent::new("task.completed", format!("run:{}", run.caller.run), payload);
     // Whoever waits has the table; the event is for those who listen.
     let _ = run.shared.bus.publish(event).await;
 }
