@@ -156,3 +156,10 @@ pub const MAX_SECRET_NAME_PARTS: usize = 8;
 pub const MAX_AUDIT_TEXT_CHARS: usize = 2_000;
 /// Deepest nesting of arguments that the audit keeps.
 pub const MAX_AUDIT_DEPTH: usize = 64;
+
+// The task.* tools.
+
+/// Longest wait of `task.await`.
+pub const MAX_AWAIT: Duration = Duration::from_secs(300);
+/// Tasks that one `task.await` names.
+pub const MAX_AWAITED_TASKS: u64 = 64;
