@@ -185,8 +185,6 @@ pub const MAX_PLUGIN_DEPTH: usize = 32;
 pub const MAX_PLUGIN_TOOLS: usize = 200;
 /// Entries in any list of a manifest or a tool file.
 pub const MAX_PLUGIN_LIST: usize = 200;
-/// Longest id of a tool.
-pub const MAX_TOOL_ID_CHARS: usize = 128;
 /// Longest description of a tool.
 pub const MAX_TOOL_DESCRIPTION_CHARS: usize = 8_000;
 /// Longest line of text that a plugin may give for people to read (names, labels).
