@@ -22,6 +22,12 @@ mod wants;
 mod watch;
 
 pub use loader::{Found, PluginLoader, Reading, read_plugin, read_plugin_with_warnings};
+mod consent;
+mod package;
+mod settings;
+mod settings_value;
+
+pub use consent::{Consent, ConsentError, Consents, PluginState, decide};
 pub use package::{
     ConfigChoice, ConfigKind, ConfigOption, ConfigScope, Frontend, HookDeclaration, Implementation,
     Permission, Permissions, PluginPackage, PluginTool, ScriptCommand, ServiceDeclaration,
@@ -29,3 +35,8 @@ pub use package::{
 pub use problem::PluginProblem;
 pub use scaffold::{NewPluginError, Template, new_plugin};
 pub use watch::{PluginWatch, WatchError};
+pub use settings::{
+    MissingSetting, NewValue, Origin, PluginSettings, SecretState, Setting, SettingValue,
+    SettingsError,
+};
+pub use settings_value::{UnfitValue, find_option, parse_text};
