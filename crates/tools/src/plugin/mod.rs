@@ -8,6 +8,7 @@ mod consent;
 mod folder;
 mod frontend;
 mod implementation;
+mod json;
 mod loader;
 mod manager;
 mod manifest;
@@ -20,10 +21,13 @@ mod scaffold;
 mod schema;
 mod settings;
 mod settings_value;
+#[cfg(test)]
+mod testing;
 mod tool_file;
 mod tree;
 mod wants;
 mod watch;
+mod yaml;
 
 pub use consent::{Consent, ConsentError, Consents, PluginState, decide};
 pub use loader::{Found, PluginLoader, Reading, read_plugin, read_plugin_with_warnings};
