@@ -243,3 +243,28 @@ pub const INTERPRETER_PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Longest text of one setting; it has to pass as an environment variable.
 pub const MAX_SETTING_BYTES: usize = 64 * 1024;
+// Policy.
+
+/// Rules of a policy.
+pub const MAX_RULES: usize = 1_000;
+/// Argument patterns of one rule.
+pub const MAX_RULE_ARGUMENTS: usize = 20;
+/// Longest pattern, argument name, rule name or reason.
+pub const MAX_RULE_CHARS: usize = 500;
+/// Elements of a list argument that a rule looks at; a longer list cannot be decided.
+pub const MAX_RULE_ELEMENTS: usize = 1_000;
+/// Longest argument that a pattern about places is compared with; a longer one cannot be decided.
+pub const MAX_PLACE_CHARS: usize = 10_000;
+
+// Approvals.
+
+/// How long a person has to answer when nothing else is said.
+pub const APPROVAL_TIMEOUT: Duration = Duration::from_secs(10 * 60);
+/// Longest reason of an answer that is passed on.
+pub const MAX_APPROVAL_REASON_CHARS: usize = 500;
+/// Runs that may have answers "for this run" at the same time.
+pub const MAX_RUNS_WITH_GRANTS: usize = 10_000;
+/// Answers "for this run" in one run.
+pub const MAX_GRANTS_PER_RUN: usize = 200;
+/// Questions that may wait for an answer at the same time.
+pub const MAX_OPEN_QUESTIONS: usize = 1_000;
