@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 use super::defaults;
 use super::fit::{Fit, fit};
 use super::rule::{self, Decision, PolicyError, Rule};
-use super::specificity::{Specificity, narrows};
+use super::specificity::is_more_specific;
 
 /// What is about to be done.
 #[derive(Clone, Copy)]
@@ -44,27 +44,22 @@ pub struct Verdict {
 /// Rules of a person, and the defaults below them. The order of the rules means nothing.
 #[derive(Debug, Clone)]
 pub struct Policy {
-    rules: Vec<Ranked>,
+    rules: Vec<Rule>,
+    defaults: Vec<Rule>,
     /// Why nothing is allowed.
     closed: Option<String>,
-}
-
-#[derive(Debug, Clone)]
-struct Ranked {
-    rule: Rule,
-    specificity: Specificity,
 }
 
 /// No rules: only the defaults.
 impl Default for Policy {
     fn default() -> Self {
-        Self::ranked(Vec::new())
+        Self::over_defaults(Vec::new())
     }
 }
 
 impl Policy {
     pub fn new(rules: Vec<Rule>) -> Result<Self, PolicyError> {
-        rule::check(rules).map(Self::ranked)
+        rule::check(rules).map(Self::over_defaults)
     }
 
     /// From `[[policy.rules]]`, with the number of the rule in every error.
@@ -76,28 +71,22 @@ impl Policy {
     pub fn closed(reason: impl Into<String>) -> Self {
         Self {
             rules: Vec::new(),
+            defaults: Vec::new(),
             closed: Some(reason.into()),
         }
     }
 
-    fn ranked(rules: Vec<Rule>) -> Self {
-        let rank = |by_person| {
-            move |rule: Rule| Ranked {
-                specificity: Specificity::of(&rule, by_person),
-                rule,
-            }
-        };
-        let own = rules.into_iter().map(rank(true));
-        let rules = own.chain(defaults::rules().into_iter().map(rank(false)));
+    fn over_defaults(rules: Vec<Rule>) -> Self {
         Self {
-            rules: rules.collect(),
+            rules,
+            defaults: defaults::rules(),
             closed: None,
         }
     }
 
     /// All rules, the defaults last.
     pub fn rules(&self) -> impl Iterator<Item = &Rule> {
-        self.rules.iter().map(|ranked| &ranked.rule)
+        self.rules.iter().chain(&self.defaults)
     }
 
     pub fn decide(&self, question: &Question<'_>) -> Verdict {
@@ -108,39 +97,9 @@ impl Policy {
                 reason: Some(format!("the policy cannot be read: {reason}")),
             };
         }
-        let mut best: Vec<Candidate<'_>> = Vec::new();
-        for Ranked { rule, specificity } in &self.rules {
-            let top = best.first().map(|best| best.specificity);
-            if top.is_some_and(|top| specificity < top) {
-                continue;
-            }
-            let unknown = match fit(rule, question) {
-                Fit::No => continue,
-                Fit::Yes => None,
-                Fit::Unknown(why) => Some(why),
-            };
-            if top.is_some_and(|top| specificity > top) {
-                best.clear();
-            }
-            best.push(Candidate {
-                rule,
-                specificity,
-                unknown,
-            });
-        }
-        let narrowest = best
-            .iter()
-            .filter(|candidate| !best.iter().any(|other| narrows(other.rule, candidate.rule)));
-        // The label makes it one and the same whatever the order of the rules.
-        let strictest = narrowest.max_by_key(|candidate| {
-            (
-                candidate.decision(),
-                candidate.unknown.is_none(),
-                candidate.rule.label(),
-                candidate.rule.reason.clone(),
-            )
-        });
-        match strictest {
+        let decided = strictest(&self.rules, question);
+        let decided = decided.or_else(|| strictest(&self.defaults, question));
+        match decided {
             Some(candidate) => candidate.verdict(),
             // The defaults end with a rule for everything; should they ever not, the answer is no.
             None => Verdict {
@@ -152,9 +111,34 @@ impl Policy {
     }
 }
 
+/// Of the rules that apply and than which none is more specific, the strictest.
+fn strictest<'p>(rules: &'p [Rule], question: &Question<'_>) -> Option<Candidate<'p>> {
+    let mut best: Vec<Candidate<'p>> = Vec::new();
+    for rule in rules {
+        let unknown = match fit(rule, question) {
+            Fit::No => continue,
+            Fit::Yes => None,
+            Fit::Unknown(why) => Some(why),
+        };
+        if best.iter().any(|other| is_more_specific(other.rule, rule)) {
+            continue;
+        }
+        best.retain(|other| !is_more_specific(rule, other.rule));
+        best.push(Candidate { rule, unknown });
+    }
+    // The texts make it one and the same whatever the order of the rules.
+    best.into_iter().max_by_key(|candidate| {
+        (
+            candidate.decision(),
+            candidate.unknown.is_none(),
+            candidate.rule.label(),
+            candidate.rule.reason.clone(),
+        )
+    })
+}
+
 struct Candidate<'p> {
     rule: &'p Rule,
-    specificity: &'p Specificity,
     /// Why it cannot be told whether it fits. Then it stands for no.
     unknown: Option<String>,
 }

@@ -286,7 +286,40 @@ fn the_most_specific_rule_wins() {
             ALLOW,
             "file_path=user://a/b/c",
         ),
-        // Something else is said: the stricter.
+        row(
+            [
+                deny(json!({"tool": "File.*", "arguments": path("user://a/b/*")})),
+                allow(json!({"tool": "File.Write", "arguments": path("user://a/*")})),
+            ],
+            DENY,
+            "tool=File.* file_path=user://a/b/*",
+        ),
+        row(
+            [
+                allow(json!({"tool": "File.*", "arguments": path("user://a/b/*")})),
+                deny(json!({"tool": "File.Write", "arguments": path("user://a/*")})),
+            ],
+            ALLOW,
+            "tool=File.* file_path=user://a/b/*",
+        ),
+        row(
+            [
+                deny(at("user://a/*")),
+                allow(json!({"arguments": {"file_path": "user://a/*", "mode": "safe"}})),
+            ],
+            ALLOW,
+            "file_path=user://a/* mode=safe",
+        ),
+        // The same is said about the arguments: then names count.
+        row(
+            [
+                deny(json!({"tool": "File.*", "arguments": path("user://a/*")})),
+                allow(json!({"tool": "File.Write", "arguments": path("user://a/*")})),
+            ],
+            ALLOW,
+            "tool=File.Write file_path=user://a/*",
+        ),
+        // Something else is said, however long: the stricter.
         row(
             [
                 deny(json!({"arguments": {"mode": "s*"}})),
@@ -294,6 +327,22 @@ fn the_most_specific_rule_wins() {
             ],
             DENY,
             "mode=s*",
+        ),
+        row(
+            [
+                deny(at("*c")),
+                allow(json!({"tool": "File.Write", "arguments": path("user://a/b/*")})),
+            ],
+            DENY,
+            "file_path=*c",
+        ),
+        row(
+            [
+                deny(at("user://a/b/*")),
+                allow(json!({"arguments": {"file_path": "user://a/*", "mode": "safe"}})),
+            ],
+            DENY,
+            "file_path=user://a/b/*",
         ),
         // Equal: the stricter.
         row(
@@ -596,20 +645,7 @@ fn what_cannot_be_decided_is_no_and_says_which_rule() {
 }
 
 #[test]
-fn a_rule_that_would_not_win_need_not_be_decided() {
-    let rules = vec![
-        deny(json!({"arguments": {"file_path": "user://a/*"}})),
-        allow(json!({"name": "both", "arguments": {"file_path": "*", "mode": "safe"}})),
-    ];
-    let policy = Policy::read(rules).unwrap();
-    let verdict = decide(
-        &policy,
-        &tool("T", "builtin"),
-        "person",
-        &json!({"file_path": "ftp://x"}),
-    );
-    assert_eq!((verdict.decision, verdict.rule.as_str()), (ALLOW, "both"));
-    // A no from another part settles it too.
+fn a_no_from_one_part_settles_the_whole_rule() {
     let rule = deny(json!({"arguments": {"file_path": "user://a/*", "mode": "wild"}}));
     let policy = Policy::read(vec![rule]).unwrap();
     let verdict = decide(

@@ -1,56 +1,44 @@
-//! Which of several rules that fit is the most specific.
+//! Which of two rules that both apply is the more specific one.
 //!
-//! In this order: a person's rule before a default; more arguments; an exact tool before a pattern, then the longer
-//! pattern; the same for the source, then for the actor. What is still equal and speaks of the same arguments: the
-//! one with longer patterns for them. What is still equal: the stricter one.
-
-use std::cmp::Ordering;
+//! First by what they say about arguments: a rule is more specific if it names all that the other names, each with
+//! the same pattern or a special case of it. Where they say the same, by names: an exact tool before a pattern, then
+//! the longer pattern; the same for the source, then for the actor. Rules of which neither is more specific stand side
+//! by side, and the stricter one decides: so an *allow* never wins by being longer about something else.
+//!
+//! This order is transitive, which is why one more *deny* can never let more through: whatever it displaces, it
+//! replaces by itself or by what displaced that already.
 
 use super::rule::Rule;
 use crate::Pattern;
 
+pub(super) fn is_more_specific(a: &Rule, b: &Rule) -> bool {
+    match (says_as_much(a, b), says_as_much(b, a)) {
+        (true, false) => true,
+        (true, true) => names(a) > names(b),
+        (false, _) => false,
+    }
+}
+
+/// Whether wherever the arguments fit `a`, they fit `b`.
+fn says_as_much(a: &Rule, b: &Rule) -> bool {
+    b.arguments.iter().all(|(name, wide)| {
+        let narrow = a.arguments.get(name);
+        narrow.is_some_and(|narrow| is_case_of(narrow, wide))
+    })
+}
+
+/// A star of `narrow` can only be covered by a star of `wide`, which then covers all that it stands for.
+fn is_case_of(narrow: &Pattern, wide: &Pattern) -> bool {
+    wide.matches(narrow.as_str())
+}
+
 /// No pattern is less than any pattern, and that less than an exact name.
 type Weight = Option<(bool, usize)>;
 
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Specificity {
-    by_person: bool,
-    arguments: usize,
-    tool: Weight,
-    source: Weight,
-    actor: Weight,
-}
-
-impl Specificity {
-    pub(super) fn of(rule: &Rule, by_person: bool) -> Self {
-        Self {
-            by_person,
-            arguments: rule.arguments.len(),
-            tool: weight(rule.tool.as_ref()),
-            source: weight(rule.source.as_ref()),
-            actor: weight(rule.actor.as_ref()),
-        }
-    }
-}
-
-fn weight(pattern: Option<&Pattern>) -> Weight {
-    pattern.map(|pattern| (pattern.is_exact(), pattern.weight()))
-}
-
-/// Of two rules of the same specificity, whether `a` says more about the very same arguments. Nothing follows for
-/// rules about different ones.
-pub(super) fn narrows(a: &Rule, b: &Rule) -> bool {
-    if !a.arguments.keys().eq(b.arguments.keys()) {
-        return false;
-    }
-    let pairs = a.arguments.values().zip(b.arguments.values());
-    let mut narrower = false;
-    for (a, b) in pairs {
-        match weight(Some(a)).cmp(&weight(Some(b))) {
-            Ordering::Less => return false,
-            Ordering::Equal => {}
-            Ordering::Greater => narrower = true,
-        }
-    }
-    narrower
+fn names(rule: &Rule) -> [Weight; 3] {
+    [&rule.tool, &rule.source, &rule.actor].map(|pattern| {
+        pattern
+            .as_ref()
+            .map(|pattern| (pattern.is_exact(), pattern.weight()))
+    })
 }
