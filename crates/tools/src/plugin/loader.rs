@@ -11,8 +11,10 @@ use super::PluginPackage;
 use super::PluginTool;
 use super::folder::{Folder, is_noise, shown, unreadable};
 use super::manifest::{Manifest, read_manifest};
+use super::place::Place;
 use super::problem::{Code, PluginProblem, Report};
-use super::tool_file::{Around, read_tool};
+use super::tool_file::{Around, NamedTool, read_tool};
+use super::tree::Node;
 use super::wants::ask_for_command;
 use super::yaml::read_yaml;
 use super::{Implementation, Permissions};
@@ -290,12 +292,12 @@ fn read_tools(
         wants: &manifest.wants,
         taken: &manifest.taken,
     };
-    let tools: Vec<PluginTool> = files
+    let tools: Vec<NamedTool> = files
         .iter()
         .filter_map(|file| read_tool(file, &around, report))
         .collect();
-    check_ids(&tools, report);
-    tools
+    check_names(&tools, report);
+    tools.into_iter().map(|named| named.tool).collect()
 }
 
 /// Those in the folder itself and in the folders right below it, in order.
@@ -334,28 +336,32 @@ fn list(
 }
 
 /// Names that a call could not tell apart: letter case and `:` for `.` make no difference.
-fn check_ids(tools: &[PluginTool], report: &mut Report) {
+fn check_names(tools: &[NamedTool], report: &mut Report) {
     let mut seen: HashMap<String, (&str, &Path)> = HashMap::new();
-    for tool in tools {
-        let definition = &tool.definition;
-        for id in std::iter::once(&definition.id).chain(&definition.aliases) {
-            let id = id.as_str();
-            let Some((other, file)) = seen.insert(loose(id), (id, &tool.file)) else {
+    for NamedTool { tool, names } in tools {
+        for name in names {
+            let text = name.text.as_str();
+            let Some((other, file)) = seen.insert(loose(text), (text, &tool.file)) else {
                 continue;
             };
-            let message = match (other == id, file == tool.file) {
-                (_, true) => format!("'{id}' is only another spelling of '{other}'; remove one"),
+            let message = match (other == text, file == tool.file) {
+                (_, true) => format!("'{text}' is only another spelling of '{other}'; remove one"),
                 (true, _) => format!(
-                    "'{id}' is also in {}; give each tool its own id",
+                    "'{text}' is also in {}; give each tool its own id",
                     shown(file)
                 ),
                 (false, _) => format!(
-                    "'{id}' cannot be told from '{other}' in {}; give each tool its own id",
+                    "'{text}' cannot be told from '{other}' in {}; give each tool its own id",
                     shown(file)
                 ),
             };
             report.enter(shown(&tool.file));
-            report.about_file(Code::DuplicateTool, None, message);
+            let mark = Node::mark(name.line, name.column);
+            let place = Place {
+                node: &mark,
+                path: name.field.clone(),
+            };
+            report.problem(&place, Code::DuplicateTool, message);
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod command;
 mod consent;
+mod declared;
 mod folder;
 mod frontend;
 mod implementation;
@@ -25,6 +26,7 @@ mod settings_value;
 mod testing;
 mod tool_file;
 mod tree;
+mod variable;
 mod wants;
 mod watch;
 mod yaml;

@@ -1,5 +1,3 @@
-use std::time::Duration;
-
 use super::*;
 use crate::plugin::ScriptCommand;
 use crate::plugin::testing::{MINIMAL, Sample, WITH_TOOLS, row};
@@ -426,6 +424,24 @@ fn every_mistake_is_named_with_its_place() {
         ),
         (
             row(
+                r#""id": "a", "parameters": {"$schema": "http://127.0.0.1/s"}"#,
+                "1:27 parameters",
+                "plugin.bad_schema",
+                "",
+            ),
+            true,
+        ),
+        (
+            row(
+                r#""id": "a", "parameters": {"$schema": 5}"#,
+                "1:39 parameters.$schema",
+                "plugin.bad_schema",
+                "",
+            ),
+            true,
+        ),
+        (
+            row(
                 r#""id": "a", "output": 5"#,
                 "1:23 output",
                 "plugin.bad_schema",
@@ -553,7 +569,48 @@ fn names_that_cannot_be_told_apart_name_both_files() {
         let problem = sample.problem();
         assert_eq!(problem.file, "tools/sub/b.tool.json");
         assert_eq!(problem.code, "plugin.duplicate_tool");
+        assert_eq!(
+            (problem.line, problem.column, problem.field.as_deref()),
+            (Some(1), Some(8), Some("id"))
+        );
         assert!(problem.message.contains(says), "{problem}");
+    }
+}
+
+#[test]
+fn a_name_in_two_spellings_is_told() {
+    let text = r#"{"id": "File.Read", "description": "d", "aliases": ["x", "file:read"],
+        "implementation": {"type": "service", "service": "A.b"}}"#;
+    let problem = Sample::tool(text).problem();
+    assert_eq!(problem.field.as_deref(), Some("aliases[1]"));
+    assert!(
+        problem
+            .message
+            .contains("only another spelling of 'File.Read'"),
+        "{problem}"
+    );
+}
+
+#[test]
+fn schemas_may_nest_and_refer_to_themselves() {
+    for (open, close) in [("{\"not\": ", "}"), ("{\"properties\": {\"a\": ", "}}")] {
+        let depth = 110 / open.matches('{').count();
+        let deep = format!("{}{{}}{}", open.repeat(depth), close.repeat(depth));
+        let text = format!(
+            r#"{{"id": "t", "description": "d", "implementation": {{"type": "service", "service": "A.b"}},
+                "parameters": {{"type": "object", "properties": {{"x": {deep}}}}}}}"#
+        );
+        assert_eq!(Sample::tool(&text).package().tools.len(), 1);
+    }
+    for schema in [
+        r##"{"type": "object", "properties": {"x": {"$ref": "#"}}}"##,
+        r##"{"type": "object", "properties": {"x": {"$ref": "#/$defs/x"}}, "$defs": {"x": {"$ref": "#/$defs/x"}}}"##,
+    ] {
+        let text = format!(
+            r#"{{"id": "t", "description": "d", "implementation": {{"type": "service", "service": "A.b"}},
+                "parameters": {schema}}}"#
+        );
+        assert_eq!(Sample::tool(&text).package().tools.len(), 1, "{schema}");
     }
 }
 
