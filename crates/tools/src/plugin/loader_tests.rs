@@ -265,23 +265,6 @@ fn folders_that_nest_without_end_are_told() {
     assert_eq!(sample.problem().code, "plugin.too_many_files");
 }
 
-#[test]
-fn too_many_tools_are_told_in_one_message() {
-    let mut sample = Sample::new(WITH_TOOLS);
-    for index in 0..=MAX_PLUGIN_TOOLS {
-        sample = sample.file(
-            &format!("tools/{index}.tool.json"),
-            tool(&format!("t{index}")),
-        );
-    }
-    let problem = sample.problem();
-    assert_eq!(problem.code, "plugin.too_many_tools");
-    assert_eq!(
-        problem.to_string(),
-        "tools: there are 201 tool files; a plugin has at most 200 tools"
-    );
-}
-
 #[cfg(unix)]
 mod links {
     use std::os::unix::fs::symlink;

@@ -25,6 +25,7 @@ mod settings_value;
 #[cfg(test)]
 mod testing;
 mod tool_file;
+mod tools;
 mod tree;
 mod variable;
 mod wants;
