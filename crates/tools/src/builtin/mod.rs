@@ -1,7 +1,13 @@
 //! Tools that come with the house. Each module gives a list of definitions with what runs them.
 
+pub mod clock;
+mod declare;
+pub mod dice;
 pub mod file;
+pub mod json_query;
 pub mod task;
+#[cfg(test)]
+mod testing;
 
 use std::sync::Arc;
 
@@ -29,17 +35,3 @@ pub fn source(tools: impl IntoIterator<Item = Tool>) -> Result<Source, RegisterE
     }
     Ok(source)
 }
-
-pub mod clock;
-mod declare;
-pub mod dice;
-//e
-//h
-pub mod json_query;
-//s
-#[cfg(test)]
-mod testing;
-//t
-
-/// What a model is told about a tool, and what runs it.
-pub type Tool = (ToolDefinition, Arc<dyn Executor>);
