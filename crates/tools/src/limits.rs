@@ -219,7 +219,9 @@ pub const DEFAULT_SCRIPT_TIMEOUT: Duration = Duration::from_secs(60);
 /// Longest time a script may take, whatever it declares.
 pub const MAX_SCRIPT_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 /// Most that a script is given on stdin, the files it is handed included.
-pub const MAX_SCRIPT_INPUT_BYTES: usize = 16 * 1024 * 1024;
+pub const MAX_SCRIPT_INPUT_BYTES: usize = 24 * 1024 * 1024;
+/// Most that the files for one call of a script may have together; in base64 they still fit into its input.
+pub const MAX_SCRIPT_FILE_BYTES: usize = 16 * 1024 * 1024;
 /// Most that a script may print; a file that it hands over is part of that.
 pub const MAX_SCRIPT_OUTPUT_BYTES: usize = 16 * 1024 * 1024;
 /// How much of the end of stderr is kept.

@@ -104,6 +104,8 @@ fn depth_does_not_matter() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn base64_is_seen_through(
         before in proptest::collection::vec(any::<u8>(), 0..7),
