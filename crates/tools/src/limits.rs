@@ -148,6 +148,8 @@ pub const MAX_NAMED_LINES: usize = 10;
 pub const MAX_KEPT_FILE_BYTES: u64 = 1024 * 1024;
 /// A shorter text would be found everywhere, so it could not be kept secret.
 pub const MIN_SECRET_CHARS: usize = 4;
+/// A line of a secret with several lines is looked for by itself if it has at least this many bytes.
+pub const MIN_SECRET_LINE_BYTES: usize = 16;
 /// Longest secret: a private key fits, and it still passes as an environment variable.
 pub const MAX_SECRET_BYTES: usize = 64 * 1024;
 /// Most names in a secret's name: `users.alice.plugins.signet.key` has five.
