@@ -22,7 +22,11 @@ fn text_is_replaced_exactly() {
         ("a\r\nb\nc", "b\nc", "x\ny", false, "a\r\nx\ny"),
         ("a\n", "a\n", "x\r\n", false, "x\r\n"),
     ] {
-        assert_eq!(edit(text, search, replace, all).unwrap(), expected, "{text:?}");
+        assert_eq!(
+            edit(text, search, replace, all).unwrap(),
+            expected,
+            "{text:?}"
+        );
     }
 }
 
@@ -47,9 +51,27 @@ fn refusals_help_to_do_it_right() {
             "its first line is line 1, but blanks or the lines after it differ",
         ),
         ("abc", "xyz", "b", "file.edit_not_found", "read the file"),
-        ("abc", "\n \n", "b", "file.edit_not_found", "consists of blanks"),
-        ("b\na\nb\n", "b", "c", "file.edit_not_unique", "2 times in 'user://x' (lines 1, 3)"),
-        (&twelve, "x", "c", "file.edit_not_unique", "12 times in 'user://x' (lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …)"),
+        (
+            "abc",
+            "\n \n",
+            "b",
+            "file.edit_not_found",
+            "consists of blanks",
+        ),
+        (
+            "b\na\nb\n",
+            "b",
+            "c",
+            "file.edit_not_unique",
+            "2 times in 'user://x' (lines 1, 3)",
+        ),
+        (
+            &twelve,
+            "x",
+            "c",
+            "file.edit_not_unique",
+            "12 times in 'user://x' (lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …)",
+        ),
     ] {
         let error = edit(text, search, replace, false).unwrap_err();
         assert_eq!(error.code, ErrorCode::WorkspacePatchFailed);

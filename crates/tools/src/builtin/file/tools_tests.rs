@@ -41,10 +41,17 @@ fn definitions_are_complete() {
         let id = tool.id.as_str();
         assert!(names.insert(id.to_owned()), "{id}");
         for alias in &tool.aliases {
-            assert!(names.insert(alias.as_str().to_owned()), "{id} {}", alias.as_str());
+            assert!(
+                names.insert(alias.as_str().to_owned()),
+                "{id} {}",
+                alias.as_str()
+            );
         }
         assert_eq!(tool.source, "builtin");
-        assert!(!tool.permissions.is_empty() && !tool.description.is_empty(), "{id}");
+        assert!(
+            !tool.permissions.is_empty() && !tool.description.is_empty(),
+            "{id}"
+        );
         assert_eq!(tool.parameters["additionalProperties"], false, "{id}");
         let schema = jsonschema::validator_for(&tool.parameters).unwrap();
         assert!(!tool.examples.is_empty(), "{id}");
@@ -55,11 +62,19 @@ fn definitions_are_complete() {
             assert!(schema["description"].is_string(), "{id}.{name}");
             let verbatim = ["content", "search_string", "replace_string"].contains(&name);
             assert_eq!(schema["x-verbatim"] == true, verbatim, "{id}.{name}");
-            assert_eq!(schema["x-path"] == true, name.ends_with("_path"), "{id}.{name}");
+            assert_eq!(
+                schema["x-path"] == true,
+                name.ends_with("_path"),
+                "{id}.{name}"
+            );
         }
         let reads = ["File.Read", "File.List", "File.Search", "File.Stat"].contains(&id);
         assert_eq!(tool.execution.parallel, reads, "{id}");
-        assert_eq!(tool.execution.idempotent, reads || id == "File.Write", "{id}");
+        assert_eq!(
+            tool.execution.idempotent,
+            reads || id == "File.Write",
+            "{id}"
+        );
     }
     assert!(names.contains("FileOperator.WriteFile") && names.contains("FileOperator.AppendFile"));
 }
@@ -141,14 +156,18 @@ async fn a_day_with_files() {
         assert_eq!(result.unwrap(), expected, "{id} {arguments}");
     }
     assert_eq!(house.get("main.js"), "console.log(\"new\");\n");
-    let deleted = call(&house, "File.Delete", json!({"file_path": "main.js"})).await.unwrap();
+    let deleted = call(&house, "File.Delete", json!({"file_path": "main.js"}))
+        .await
+        .unwrap();
     assert_eq!(deleted["kind"], "file");
     let bin = house.files.recycled(&house.person).await.unwrap();
     assert_eq!(bin[0].by, "agent:tester");
     assert_eq!(deleted["recycleId"], json!(bin[0].id));
     let again = call(&house, "File.Delete", json!({"file_path": "main.js"})).await;
     assert_eq!(again.unwrap_err().code, ErrorCode::WorkspaceFileNotFound);
-    let stat = call(&house, "File.Stat", json!({"file_path": "logs/today.log"})).await.unwrap();
+    let stat = call(&house, "File.Stat", json!({"file_path": "logs/today.log"}))
+        .await
+        .unwrap();
     assert_eq!((&stat["kind"], &stat["size"]), (&json!("file"), &json!(27)));
     assert!(stat["modified"].is_string());
 }
@@ -207,22 +226,91 @@ async fn refusals_keep_their_codes() {
     house.put("folder/x", "x");
     house.put("x.bin", b"\xff");
     for (id, arguments, code, reason) in [
-        ("File.Read", json!({"file_path": "../x"}), ErrorCode::WorkspacePathDenied, "file.leaves_root"),
-        ("File.Read", json!({"file_path": "system://config/x"}), ErrorCode::WorkspacePathDenied, "file.system_denied"),
-        ("File.Write", json!({"file_path": "fam://system/logs/x", "content": ""}), ErrorCode::WorkspacePathDenied, "file.system_denied"),
-        ("File.Read", json!({"file_path": "http://x/y"}), ErrorCode::WorkspacePathDenied, "file.invalid_path"),
-        ("File.Read", json!({"file_path": "folder"}), ErrorCode::WorkspacePathIsDirectory, "file.is_directory"),
-        ("File.Write", json!({"file_path": "folder", "content": ""}), ErrorCode::WorkspacePathIsDirectory, "file.is_directory"),
-        ("File.Read", json!({"file_path": "x.bin"}), ErrorCode::ToolInvalidArguments, "file.not_text"),
-        ("File.Read", json!({"file_path": "no"}), ErrorCode::WorkspaceFileNotFound, "file.not_found"),
-        ("File.Search", json!({"query": "(", "regex": true}), ErrorCode::ToolInvalidArguments, "file.invalid_query"),
-        ("File.Delete", json!({"file_path": "/"}), ErrorCode::WorkspacePathDenied, "file.protected"),
-        ("File.Copy", json!({"file_path": "x.bin", "destination_path": "folder"}), ErrorCode::ToolInvalidArguments, "file.exists"),
-        ("File.ApplyEdit", json!({"file_path": "no", "search_string": "a", "replace_string": "b"}), ErrorCode::WorkspaceFileNotFound, "file.not_found"),
-        ("File.ApplyEdit", json!({"file_path": "folder/x", "search_string": "a", "replace_string": "b"}), ErrorCode::WorkspacePatchFailed, "file.edit_not_found"),
+        (
+            "File.Read",
+            json!({"file_path": "../x"}),
+            ErrorCode::WorkspacePathDenied,
+            "file.leaves_root",
+        ),
+        (
+            "File.Read",
+            json!({"file_path": "system://config/x"}),
+            ErrorCode::WorkspacePathDenied,
+            "file.system_denied",
+        ),
+        (
+            "File.Write",
+            json!({"file_path": "fam://system/logs/x", "content": ""}),
+            ErrorCode::WorkspacePathDenied,
+            "file.system_denied",
+        ),
+        (
+            "File.Read",
+            json!({"file_path": "http://x/y"}),
+            ErrorCode::WorkspacePathDenied,
+            "file.invalid_path",
+        ),
+        (
+            "File.Read",
+            json!({"file_path": "folder"}),
+            ErrorCode::WorkspacePathIsDirectory,
+            "file.is_directory",
+        ),
+        (
+            "File.Write",
+            json!({"file_path": "folder", "content": ""}),
+            ErrorCode::WorkspacePathIsDirectory,
+            "file.is_directory",
+        ),
+        (
+            "File.Read",
+            json!({"file_path": "x.bin"}),
+            ErrorCode::ToolInvalidArguments,
+            "file.not_text",
+        ),
+        (
+            "File.Read",
+            json!({"file_path": "no"}),
+            ErrorCode::WorkspaceFileNotFound,
+            "file.not_found",
+        ),
+        (
+            "File.Search",
+            json!({"query": "(", "regex": true}),
+            ErrorCode::ToolInvalidArguments,
+            "file.invalid_query",
+        ),
+        (
+            "File.Delete",
+            json!({"file_path": "/"}),
+            ErrorCode::WorkspacePathDenied,
+            "file.protected",
+        ),
+        (
+            "File.Copy",
+            json!({"file_path": "x.bin", "destination_path": "folder"}),
+            ErrorCode::ToolInvalidArguments,
+            "file.exists",
+        ),
+        (
+            "File.ApplyEdit",
+            json!({"file_path": "no", "search_string": "a", "replace_string": "b"}),
+            ErrorCode::WorkspaceFileNotFound,
+            "file.not_found",
+        ),
+        (
+            "File.ApplyEdit",
+            json!({"file_path": "folder/x", "search_string": "a", "replace_string": "b"}),
+            ErrorCode::WorkspacePatchFailed,
+            "file.edit_not_found",
+        ),
     ] {
         let error = call(&house, id, arguments.clone()).await.unwrap_err();
-        assert_eq!((error.code, error.reason.as_deref()), (code, Some(reason)), "{id} {arguments}");
+        assert_eq!(
+            (error.code, error.reason.as_deref()),
+            (code, Some(reason)),
+            "{id} {arguments}"
+        );
         assert!(error.permanent, "{id} {arguments}");
     }
     assert_eq!(house.get("folder/x"), "x");
