@@ -305,3 +305,44 @@ pub const JSON_QUERY_HEAVY_PATTERN_WORK: f64 = 200_000.0;
 pub const MAX_JSON_QUERY_MATCHES: usize = 1_000;
 /// All matches together.
 pub const MAX_JSON_QUERY_RESULT_BYTES: usize = 1 << 20;
+
+// Built-in tools: HTTP.
+
+/// For a whole request, redirects included, unless the settings or the call say otherwise.
+pub const DEFAULT_HTTP_TIMEOUT: Duration = Duration::from_secs(20);
+/// Longest time for a request, whatever is asked for.
+pub const MAX_HTTP_TIMEOUT: Duration = Duration::from_secs(120);
+pub const DEFAULT_HTTP_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Bytes of an answer that are kept unless the settings say otherwise.
+pub const DEFAULT_HTTP_BYTES: usize = 256 << 10;
+/// Bytes of an answer that are kept at most, whatever is asked for.
+pub const MAX_HTTP_BYTES: usize = 4 << 20;
+pub const MAX_HTTP_BODY_BYTES: usize = 1 << 20;
+pub const MAX_HTTP_URL_CHARS: usize = 4_096;
+pub const MAX_HTTP_REDIRECTS: usize = 5;
+/// Headers of a request.
+pub const MAX_HTTP_HEADERS: usize = 32;
+/// Names and values of a request's headers together.
+pub const MAX_HTTP_HEADER_BYTES: usize = 8 << 10;
+/// Header lines of an answer; one with more is not read.
+pub const MAX_HTTP_ANSWER_LINES: usize = 128;
+/// Headers of an answer that are shown.
+pub const MAX_HTTP_ANSWER_HEADERS: usize = 40;
+/// Longest value of a header that is shown.
+pub const MAX_HTTP_ANSWER_HEADER_CHARS: usize = 500;
+
+// Built-in tools: state and events.
+
+pub const MAX_STATE_PATH_CHARS: usize = 512;
+pub const MAX_STATE_PATH_PARTS: usize = 32;
+/// Changes in one call.
+pub const MAX_STATE_CHANGES: usize = 100;
+/// A whole state, about as written down.
+pub const MAX_STATE_BYTES: usize = 1 << 20;
+/// Levels of a state.
+pub const MAX_STATE_DEPTH: usize = 64;
+pub const MAX_EVENT_TYPE_CHARS: usize = 128;
+/// Words in the type of an event.
+pub const MAX_EVENT_TYPE_PARTS: usize = 8;
+pub const MAX_EVENT_PAYLOAD_BYTES: usize = 64 << 10;
+pub const MAX_EVENT_TARGET_CHARS: usize = 128;

@@ -16,6 +16,17 @@ use innkeeper_protocol::ToolDefinition;
 use crate::Executor;
 use crate::registry::{Offer, Prepared, RegisterError, Source};
 
+pub mod clock;
+mod declare;
+pub mod dice;
+pub mod event;
+pub mod http;
+pub mod json_query;
+pub mod state;
+#[cfg(test)]
+mod testing;
+//t
+
 /// What a model is told about a tool, and what runs it.
 pub type Tool = (ToolDefinition, Arc<dyn Executor>);
 
