@@ -346,3 +346,21 @@ pub const MAX_EVENT_TYPE_CHARS: usize = 128;
 pub const MAX_EVENT_TYPE_PARTS: usize = 8;
 pub const MAX_EVENT_PAYLOAD_BYTES: usize = 64 << 10;
 pub const MAX_EVENT_TARGET_CHARS: usize = 128;
+
+// Built-in tools: text.
+
+/// Largest text that is worked on.
+pub const MAX_TEXT_BYTES: usize = 1 << 20;
+/// Largest text that comes out.
+pub const MAX_TEXT_RESULT_BYTES: usize = 2 << 20;
+/// Longest pattern, as written.
+pub const MAX_TEXT_PATTERN_CHARS: usize = 2_000;
+/// Largest pattern, as compiled: the factor of its linear time.
+pub const MAX_TEXT_PATTERN_BYTES: usize = 1 << 20;
+/// Matches that are listed unless the call says otherwise.
+pub const DEFAULT_TEXT_MATCHES: usize = 100;
+pub const MAX_TEXT_MATCHES: usize = 1_000;
+/// Longest match that is shown whole.
+pub const MAX_TEXT_MATCH_CHARS: usize = 2_000;
+/// Parts of a split text.
+pub const MAX_TEXT_PARTS: usize = 10_000;

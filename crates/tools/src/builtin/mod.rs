@@ -25,7 +25,7 @@ pub mod json_query;
 pub mod state;
 #[cfg(test)]
 mod testing;
-//t
+pub mod text;
 
 /// What a model is told about a tool, and what runs it.
 pub type Tool = (ToolDefinition, Arc<dyn Executor>);
