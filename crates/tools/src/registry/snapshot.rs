@@ -28,6 +28,10 @@ impl Tool {
         &self.prepared.parameters
     }
 
+    pub(crate) fn has_odd_names(&self) -> bool {
+        self.prepared.has_odd_names
+    }
+
     pub(crate) fn output(&self) -> Option<&Validator> {
         self.prepared.output.as_ref()
     }
