@@ -179,7 +179,7 @@ async fn prepared(
         false => Ok(()),
     };
     let fitting = match fitting {
-        Ok(()) => bind::validate(tool, &bound, faults),
+        Ok(()) => bind::validate(tool, request, &bound, faults),
         stopped => stopped,
     };
     fitting.map(|()| bound.arguments)

@@ -92,6 +92,18 @@ impl Snapshot {
         self.names.find(name)
     }
 
+    /// The ids of tools that were perhaps meant by a name that is none, nearest first.
+    pub fn nearest(&self, name: &str, reach: &Reach) -> Vec<String> {
+        let in_reach = |tool: &Tool| reach.includes(tool.definition());
+        match self.find(name) {
+            Lookup::Unknown { ambiguous } if !ambiguous.is_empty() => ambiguous
+                .into_iter()
+                .filter(|id| matches!(self.find(id), Lookup::Found(tool) if in_reach(tool)))
+                .collect(),
+            _ => self.names.nearest(name, &in_reach),
+        }
+    }
+
     /// All tools, by id.
     pub fn tools(&self) -> impl ExactSizeIterator<Item = &Arc<Tool>> {
         self.tools.iter()
