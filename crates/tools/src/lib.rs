@@ -24,6 +24,7 @@ mod redact;
 pub mod registry;
 mod request;
 mod run;
+pub mod script;
 mod secret;
 pub mod task;
 

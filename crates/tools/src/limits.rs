@@ -156,3 +156,90 @@ pub const MAX_SECRET_NAME_PARTS: usize = 8;
 pub const MAX_AUDIT_TEXT_CHARS: usize = 2_000;
 /// Deepest nesting of arguments that the audit keeps.
 pub const MAX_AUDIT_DEPTH: usize = 64;
+
+// The task.* tools.
+
+/// Longest wait of `task.await`.
+pub const MAX_AWAIT: Duration = Duration::from_secs(300);
+/// Tasks that one `task.await` names.
+pub const MAX_AWAITED_TASKS: u64 = 64;
+// Reading plugins.
+
+/// Plugins that are read from one search folder.
+pub const MAX_PLUGINS: usize = 500;
+/// Longest name of a plugin.
+pub const MAX_PLUGIN_NAME_CHARS: usize = 64;
+/// Largest `plugin.yaml`. It is not opened if it is larger.
+pub const MAX_MANIFEST_BYTES: usize = 256 * 1024;
+/// Largest tool file. It is not opened if it is larger.
+pub const MAX_TOOL_FILE_BYTES: usize = 256 * 1024;
+/// How deep a manifest may nest.
+pub const MAX_YAML_DEPTH: usize = 32;
+/// Values in a manifest, those that aliases repeat included.
+pub const MAX_YAML_NODES: usize = 50_000;
+/// Files and folders in a plugin, not counting what package managers put there.
+pub const MAX_PLUGIN_FILES: usize = 2_000;
+/// How deep the folders of a plugin may nest.
+pub const MAX_PLUGIN_DEPTH: usize = 32;
+/// Tools of one plugin.
+pub const MAX_PLUGIN_TOOLS: usize = 200;
+/// Entries in any list of a manifest or a tool file.
+pub const MAX_PLUGIN_LIST: usize = 200;
+/// Longest description of a tool.
+pub const MAX_TOOL_DESCRIPTION_CHARS: usize = 8_000;
+/// Longest line of text that a plugin may give for people to read (names, labels).
+pub const MAX_PLUGIN_LABEL_CHARS: usize = 200;
+/// Longest key of a plugin's option.
+pub const MAX_OPTION_KEY_CHARS: usize = 64;
+/// Longest time that a tool or service may ask for.
+pub const MAX_DECLARED_TIMEOUT: Duration = Duration::from_secs(3600);
+/// A timeout below this was probably meant in seconds.
+pub const UNLIKELY_TIMEOUT: Duration = Duration::from_millis(100);
+/// Arguments of one command.
+pub const MAX_COMMAND_ARGUMENTS: usize = 100;
+/// Longest command.
+pub const MAX_COMMAND_CHARS: usize = 4_096;
+/// Problems (and warnings) that are listed for one plugin.
+pub const MAX_PLUGIN_PROBLEMS: usize = 100;
+/// Longest message of a problem.
+pub const MAX_PROBLEM_CHARS: usize = 500;
+
+// Watching plugins.
+
+/// How long it must be quiet before a change is told.
+pub const PLUGIN_QUIET: Duration = Duration::from_millis(200);
+/// After which time a change is told even if it is not quiet.
+pub const MAX_PLUGIN_UNREST: Duration = Duration::from_secs(2);
+/// Folders that are watched for changes.
+pub const MAX_WATCHED_FOLDERS: usize = 8_192;
+// Scripts.
+
+/// Longest time a script may take when nothing else is said.
+pub const DEFAULT_SCRIPT_TIMEOUT: Duration = Duration::from_secs(60);
+/// Longest time a script may take, whatever it declares.
+pub const MAX_SCRIPT_TIMEOUT: Duration = Duration::from_secs(60 * 60);
+/// Most that a script is given on stdin, the files it is handed included.
+pub const MAX_SCRIPT_INPUT_BYTES: usize = 16 * 1024 * 1024;
+/// Most that a script may print; a file that it hands over is part of that.
+pub const MAX_SCRIPT_OUTPUT_BYTES: usize = 16 * 1024 * 1024;
+/// How much of the end of stderr is kept.
+pub const MAX_SCRIPT_STDERR_BYTES: usize = 16 * 1024;
+/// Longest line on stderr that is looked at as a line; what is longer is kept as it comes.
+pub const MAX_SCRIPT_LINE_BYTES: usize = 4 * 1024;
+/// Memory that a script may use, where there is a sandbox to see to it.
+pub const MAX_SCRIPT_MEMORY_BYTES: u64 = 1024 * 1024 * 1024;
+/// Most files that a script may hand over in one answer.
+pub const MAX_SCRIPT_FILES: usize = 32;
+/// Most lines of its log that are passed on, and of stderr that are told.
+pub const MAX_SCRIPT_TOLD_LINES: usize = 20;
+/// Longest text from a script in a message.
+pub const MAX_SCRIPT_MESSAGE_CHARS: usize = 2_000;
+/// How long the pipes of a script that has ended are still listened to: a process that left its group may hold them.
+pub const SCRIPT_PIPE_GRACE: Duration = Duration::from_secs(2);
+/// Longest time an interpreter may take to say where it is.
+pub const INTERPRETER_PROBE_TIMEOUT: Duration = Duration::from_secs(10);
+
+// Settings of plugins.
+
+/// Longest text of one setting; it has to pass as an environment variable.
+pub const MAX_SETTING_BYTES: usize = 64 * 1024;

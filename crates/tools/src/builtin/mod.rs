@@ -1,3 +1,4 @@
 //! The tools that are always there.
 
 pub mod file;
+pub mod task;

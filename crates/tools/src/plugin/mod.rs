@@ -1,8 +1,42 @@
 //! Plugins: folders that bring tools, hooks, services, nodes and pages.
+//!
+//! [`PluginLoader`] reads them into [`PluginPackage`]s and says what is wrong with those it cannot read;
+//! [`PluginWatch`] tells when to read again; [`new_plugin`] begins one. Nothing of a plugin is run by reading it.
 
+mod command;
+mod folder;
+mod frontend;
+mod implementation;
+mod loader;
+mod manifest;
+mod names;
+mod option;
 mod package;
+mod place;
+mod problem;
+mod scaffold;
+mod schema;
+mod tool_file;
+mod tree;
+mod wants;
+mod watch;
 
+pub use loader::{Found, PluginLoader, Reading, read_plugin, read_plugin_with_warnings};
+mod consent;
+mod package;
+mod settings;
+mod settings_value;
+
+pub use consent::{Consent, ConsentError, Consents, PluginState, decide};
 pub use package::{
     ConfigChoice, ConfigKind, ConfigOption, ConfigScope, Frontend, HookDeclaration, Implementation,
     Permission, Permissions, PluginPackage, PluginTool, ScriptCommand, ServiceDeclaration,
 };
+pub use problem::PluginProblem;
+pub use scaffold::{NewPluginError, Template, new_plugin};
+pub use watch::{PluginWatch, WatchError};
+pub use settings::{
+    MissingSetting, NewValue, Origin, PluginSettings, SecretState, Setting, SettingValue,
+    SettingsError,
+};
+pub use settings_value::{UnfitValue, find_option, parse_text};

@@ -1,0 +1,365 @@
+//! PluginLoader: finds the plugins in the search folders and reads each by itself.
+//!
+//! Nothing of a plugin is run here. A plugin that cannot be read is listed with its reasons and harms no other.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::PluginPackage;
+use super::PluginTool;
+use super::folder::{Folder, is_noise, shown, unreadable};
+use super::manifest::{Manifest, read_manifest};
+use super::problem::{Code, PluginProblem, Report};
+use super::tool_file::{Around, read_tool};
+use super::tree::read_yaml;
+use super::wants::ask_for_command;
+use super::{Implementation, Permissions};
+use crate::limits::{MAX_MANIFEST_BYTES, MAX_PLUGIN_FILES, MAX_PLUGIN_TOOLS, MAX_PLUGINS};
+use crate::pattern::loose;
+
+const MANIFEST: &str = "plugin.yaml";
+const TOOL_FILE: &str = ".tool.json";
+
+/// Where plugins are looked for.
+#[derive(Debug, Clone)]
+pub struct PluginLoader {
+    folders: Vec<PathBuf>,
+}
+
+/// One folder that is a plugin, or should be one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    pub folder: PathBuf,
+    /// The folder's name.
+    pub name: String,
+    pub outcome: Result<PluginPackage, Vec<PluginProblem>>,
+    /// What does not break it.
+    pub warnings: Vec<PluginProblem>,
+}
+
+impl PluginLoader {
+    /// Where two folders hold a plugin of the same name, the first folder wins.
+    pub fn new(folders: Vec<PathBuf>) -> Self {
+        Self { folders }
+    }
+
+    pub fn folders(&self) -> &[PathBuf] {
+        &self.folders
+    }
+
+    /// Reads everything anew. Blocking. Sorted by name; a search folder that does not exist holds no plugins.
+    pub fn scan(&self) -> Vec<Found> {
+        let mut all: Vec<Found> = self
+            .folders
+            .iter()
+            .flat_map(|folder| scan_folder(folder))
+            .collect();
+        let mut first: HashMap<String, PathBuf> = HashMap::new();
+        for found in &mut all {
+            let other = first.get(&found.name.to_lowercase()).cloned();
+            match other {
+                None => {
+                    first.insert(found.name.to_lowercase(), found.folder.clone());
+                }
+                Some(other) => {
+                    let message = format!(
+                        "another plugin of this name is in {} and is used instead; remove or rename one",
+                        other.display()
+                    );
+                    found.outcome = Err(vec![about_folder(Code::DuplicatePlugin, message)]);
+                }
+            }
+        }
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
+    }
+}
+
+fn scan_folder(folder: &Path) -> Vec<Found> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
+        Err(error) => {
+            let problem = about_folder(Code::Unreadable, unreadable(&error));
+            return vec![broken(folder.to_owned(), problem)];
+        }
+    };
+    let mut folders: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| looks_like_plugin(path))
+        .collect();
+    folders.sort();
+    let found = folders.into_iter().enumerate();
+    found
+        .map(|(index, folder)| match index < MAX_PLUGINS {
+            true => {
+                let reading = read_plugin_with_warnings(&folder);
+                Found {
+                    name: name_of(&folder),
+                    folder,
+                    outcome: reading.outcome,
+                    warnings: reading.warnings,
+                }
+            }
+            false => {
+                let message = format!("only the first {MAX_PLUGINS} plugins of a folder are read");
+                broken(folder, about_folder(Code::TooManyPlugins, message))
+            }
+        })
+        .collect()
+}
+
+fn broken(folder: PathBuf, problem: PluginProblem) -> Found {
+    Found {
+        name: name_of(&folder),
+        folder,
+        outcome: Err(vec![problem]),
+        warnings: Vec::new(),
+    }
+}
+
+fn about_folder(code: Code, message: String) -> PluginProblem {
+    PluginProblem {
+        file: String::new(),
+        line: None,
+        column: None,
+        field: None,
+        code: code.as_str(),
+        message,
+    }
+}
+
+fn name_of(folder: &Path) -> String {
+    let name = folder.file_name().unwrap_or(OsStr::new(""));
+    name.to_string_lossy().into_owned()
+}
+
+/// Folders of other kinds may lie among the plugins: only what was meant as one is worth a word.
+fn looks_like_plugin(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or(OsStr::new(""));
+    if !path.is_dir() || is_noise(name) || name.to_string_lossy().starts_with('.') {
+        return false;
+    }
+    let has = |file: &str| path.join(file).symlink_metadata().is_ok();
+    has(MANIFEST)
+        || has("plugin.yml")
+        || (path.join("tools").is_dir() && !has("plugin-manifest.json"))
+}
+
+/// What reading a plugin gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    pub outcome: Result<PluginPackage, Vec<PluginProblem>>,
+    /// What does not break it: fields that nobody reads, unlikely values, …
+    pub warnings: Vec<PluginProblem>,
+}
+
+/// Reads one plugin, with all its problems at once. Blocking.
+pub fn read_plugin(folder: &Path) -> Result<PluginPackage, Vec<PluginProblem>> {
+    read_plugin_with_warnings(folder).outcome
+}
+
+/// The same, and what is worth mentioning although the plugin works.
+pub fn read_plugin_with_warnings(folder: &Path) -> Reading {
+    let mut report = Report::default();
+    let package = read(folder, &mut report);
+    let (mut problems, warnings) = report.finish();
+    let outcome = match package {
+        Some(package) if problems.is_empty() => Ok(package),
+        _ => {
+            if problems.is_empty() {
+                let message = "the plugin cannot be read".to_owned();
+                problems.push(about_folder(Code::Unreadable, message));
+            }
+            Err(problems)
+        }
+    };
+    Reading { outcome, warnings }
+}
+
+fn read(path: &Path, report: &mut Report) -> Option<PluginPackage> {
+    let folder = match Folder::open(path) {
+        Ok(folder) => folder,
+        Err(error) => {
+            report.about_file(Code::Unreadable, None, unreadable(&error));
+            return None;
+        }
+    };
+    // `plugin check .` has no name in its path; a link to a plugin is called what the link is called.
+    let name = match path.file_name() {
+        Some(name) => name.to_string_lossy().into_owned(),
+        None => name_of(&folder.root),
+    };
+    if !has_manifest(&folder, report) {
+        return None;
+    }
+    folder.survey(report);
+    if report.is_broken() {
+        return None;
+    }
+    report.enter(MANIFEST);
+    let source = folder.read(Path::new(MANIFEST), MAX_MANIFEST_BYTES, report)?;
+    let node = read_yaml(&source, report)?;
+    let manifest = read_manifest(&node, &source, &name, &folder, report)?;
+    let tools = match &manifest.tools {
+        Some(entry) => read_tools(&folder, entry, &manifest, report),
+        None => Vec::new(),
+    };
+    if report.is_broken() {
+        return None;
+    }
+    let permissions = all_permissions(&manifest, &tools);
+    Some(PluginPackage {
+        name: manifest.name,
+        display_name: manifest.display_name,
+        version: manifest.version,
+        description: manifest.description,
+        root: folder.root,
+        tools,
+        hooks: manifest.hooks,
+        services: manifest.services,
+        nodes: manifest.nodes,
+        frontend: manifest.frontend,
+        permissions,
+        config: manifest.config,
+    })
+}
+
+fn has_manifest(folder: &Folder, report: &mut Report) -> bool {
+    let has = |file: &str| folder.root.join(file).symlink_metadata().is_ok();
+    if has(MANIFEST) {
+        return true;
+    }
+    if has("plugin.yml") {
+        report.enter("plugin.yml");
+        let message = "the manifest has the wrong name; rename it to plugin.yaml";
+        report.about_file(Code::WrongManifestName, None, message);
+    } else {
+        report.enter(MANIFEST);
+        let message =
+            "there is no plugin.yaml in this folder; write one, with name and version at least";
+        report.about_file(Code::NoManifest, None, message);
+    }
+    false
+}
+
+/// Everything that a person has to grant before all of the plugin works.
+fn all_permissions(manifest: &Manifest, tools: &[PluginTool]) -> Permissions {
+    let mut permissions = manifest.permissions.clone();
+    for tool in tools {
+        for permission in &tool.definition.permissions {
+            permissions.add(permission);
+        }
+        if let Implementation::Script(command) = &tool.implementation {
+            ask_for_command(command, &mut permissions);
+        }
+    }
+    let hooks = manifest.hooks.iter().map(|hook| &hook.command);
+    let services = manifest.services.iter().map(|service| &service.command);
+    for command in hooks.chain(services) {
+        ask_for_command(command, &mut permissions);
+    }
+    permissions
+}
+
+fn read_tools(
+    folder: &Folder,
+    entry: &Path,
+    manifest: &Manifest,
+    report: &mut Report,
+) -> Vec<PluginTool> {
+    let files = tool_files(folder, entry);
+    if files.len() > MAX_PLUGIN_TOOLS {
+        report.enter(shown(entry));
+        report.about_file(
+            Code::TooManyTools,
+            None,
+            format!(
+                "there are {} tool files; a plugin has at most {MAX_PLUGIN_TOOLS} tools",
+                files.len()
+            ),
+        );
+        return Vec::new();
+    }
+    let around = Around {
+        folder,
+        plugin: &manifest.name,
+        wants: &manifest.wants,
+        taken: &manifest.taken,
+    };
+    let tools: Vec<PluginTool> = files
+        .iter()
+        .filter_map(|file| read_tool(file, &around, report))
+        .collect();
+    check_ids(&tools, report);
+    tools
+}
+
+/// Those in the folder itself and in the folders right below it, in order.
+fn tool_files(folder: &Folder, entry: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = Vec::new();
+    list(folder, entry, &mut files, Some(&mut folders));
+    for below in folders {
+        list(folder, &below, &mut files, None);
+    }
+    files.sort();
+    files
+}
+
+fn list(
+    folder: &Folder,
+    relative: &Path,
+    files: &mut Vec<PathBuf>,
+    mut folders: Option<&mut Vec<PathBuf>>,
+) {
+    let Ok(entries) = fs::read_dir(folder.root.join(relative)) else {
+        return;
+    };
+    for entry in entries.flatten().take(MAX_PLUGIN_FILES) {
+        let name = entry.file_name();
+        let path = relative.join(&name);
+        if name.to_string_lossy().ends_with(TOOL_FILE) {
+            files.push(path);
+        } else if let Some(folders) = folders.as_deref_mut()
+            && entry.file_type().is_ok_and(|kind| kind.is_dir())
+            && !is_noise(&name)
+        {
+            folders.push(path);
+        }
+    }
+}
+
+/// Names that a call could not tell apart: letter case and `:` for `.` make no difference.
+fn check_ids(tools: &[PluginTool], report: &mut Report) {
+    let mut seen: HashMap<String, (&str, &Path)> = HashMap::new();
+    for tool in tools {
+        let definition = &tool.definition;
+        for id in std::iter::once(&definition.id).chain(&definition.aliases) {
+            let id = id.as_str();
+            let Some((other, file)) = seen.insert(loose(id), (id, &tool.file)) else {
+                continue;
+            };
+            let message = match (other == id, file == tool.file) {
+                (_, true) => format!("'{id}' is only another spelling of '{other}'; remove one"),
+                (true, _) => format!(
+                    "'{id}' is also in {}; give each tool its own id",
+                    shown(file)
+                ),
+                (false, _) => format!(
+                    "'{id}' cannot be told from '{other}' in {}; give each tool its own id",
+                    shown(file)
+                ),
+            };
+            report.enter(shown(&tool.file));
+            report.about_file(Code::DuplicateTool, None, message);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "loader_tests.rs"]
+mod tests;
