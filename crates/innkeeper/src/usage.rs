@@ -14,6 +14,7 @@ pub(crate) fn sentence(error: &clap::Error, lang: Lang) -> String {
         value: text(error, ContextKind::InvalidValue),
         allowed: text(error, ContextKind::ValidValue),
         command: text(error, ContextKind::InvalidSubcommand),
+        beside: text(error, ContextKind::PriorArg),
         meant: [
             ContextKind::SuggestedArg,
             ContextKind::SuggestedValue,
@@ -41,16 +42,30 @@ struct Finding {
     value: Option<String>,
     allowed: Option<String>,
     command: Option<String>,
+    beside: Option<String>,
     meant: Option<String>,
 }
 
 impl Finding {
     fn english(&self, kind: ErrorKind) -> Option<String> {
         Some(match (kind, &self.argument, &self.value, &self.command) {
+            (ErrorKind::MissingSubcommand, _, _, Some(command)) if command != "innkeeper" => {
+                format!("{command} needs a command behind it")
+            }
             (ErrorKind::MissingSubcommand, ..)
             | (ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, ..) => {
                 "no command given; innkeeper parse FILE shows the tool calls in a model's reply"
                     .into()
+            }
+            (ErrorKind::MissingRequiredArgument, Some(argument), ..) => {
+                format!("{argument} is missing")
+            }
+            (ErrorKind::ArgumentConflict, Some(argument), ..) => match &self.beside {
+                Some(beside) => format!("{argument} cannot stand beside {beside}"),
+                None => format!("{argument} cannot be given here"),
+            },
+            (ErrorKind::ValueValidation, Some(argument), Some(value), _) => {
+                format!("'{value}' is no value for {argument}")
             }
             (ErrorKind::InvalidSubcommand, _, _, Some(command)) => {
                 format!("unknown command '{command}'")
@@ -78,6 +93,17 @@ impl Finding {
 
     fn chinese(&self, kind: ErrorKind) -> Option<String> {
         Some(match (kind, &self.argument, &self.value, &self.command) {
+            (ErrorKind::MissingSubcommand, _, _, Some(command)) if command != "innkeeper" => {
+                format!("{command} 后面缺少命令")
+            }
+            (ErrorKind::MissingRequiredArgument, Some(argument), ..) => format!("缺少 {argument}"),
+            (ErrorKind::ArgumentConflict, Some(argument), ..) => match &self.beside {
+                Some(beside) => format!("{argument} 不能与 {beside} 同时使用"),
+                None => format!("{argument} 不能用在这里"),
+            },
+            (ErrorKind::ValueValidation, Some(argument), Some(value), _) => {
+                format!("{argument} 不接受“{value}”")
+            }
             (ErrorKind::MissingSubcommand, ..)
             | (ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, ..) => {
                 "没有给出命令；innkeeper parse FILE 可显示模型回复中的工具调用".into()
