@@ -42,7 +42,9 @@ fn permitted(
 ) -> Result<FileUri, ToolError> {
     let uri = files.resolve(caller, uri)?;
     let text = uri.to_string();
-    let fits = allowed.iter().any(|pattern| covers(files, caller, pattern, &text));
+    let fits = allowed
+        .iter()
+        .any(|pattern| covers(files, caller, pattern, &text));
     if fits {
         return Ok(uri);
     }

@@ -107,6 +107,11 @@ impl Consents {
             .transpose()
     }
 
+    /// Where the file is, for whoever wants to know when it changes.
+    pub fn folder(&self) -> Option<PathBuf> {
+        self.path.parent().map(PathBuf::from)
+    }
+
     /// `accepted` is what the person was shown and agreed to, all of it.
     pub fn enable(
         &self,

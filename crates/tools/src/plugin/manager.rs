@@ -19,7 +19,9 @@ use crate::engine::{Engine, NodeExecutor, WorkflowExecutor};
 use crate::hook::Hook;
 use crate::plugin::ConsentError;
 use crate::registry::{Offer, Prepared, RegisterError, Source};
-use crate::script::{ScriptExecutor, ScriptFiles, ScriptHook, ScriptHost, ScriptPlugin, ScriptRunner};
+use crate::script::{
+    ScriptExecutor, ScriptFiles, ScriptHook, ScriptHost, ScriptPlugin, ScriptRunner,
+};
 use crate::{Executor, ToolManager};
 
 /// What a plugin manager is put together from.
@@ -62,8 +64,12 @@ pub enum Standing {
     Enabled,
     Disabled,
     /// Waits for a person to accept what it asks for.
-    Pending { new: Permissions },
-    Broken { problems: Vec<PluginProblem> },
+    Pending {
+        new: Permissions,
+    },
+    Broken {
+        problems: Vec<PluginProblem>,
+    },
 }
 
 /// Why a plugin could not be switched on or off.
@@ -93,7 +99,10 @@ fn near(names: &[String]) -> String {
 }
 
 fn first(problems: &[PluginProblem]) -> String {
-    problems.first().map(ToString::to_string).unwrap_or_default()
+    problems
+        .first()
+        .map(ToString::to_string)
+        .unwrap_or_default()
 }
 
 fn listed(permissions: &Permissions) -> String {
@@ -211,7 +220,7 @@ impl PluginManager {
         self.0
             .parts
             .consents
-            .enable(name, &package.permissions, &package.version)?;
+            .enable(name, &package.version, &package.permissions)?;
         self.reload();
         Ok(())
     }
