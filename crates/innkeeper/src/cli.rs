@@ -12,11 +12,10 @@ use crate::lang::Lang;
 
 pub(crate) use plugin::{
     CheckArgs, ConfigAction, ConfigArgs, ConfigScopeArgs, EnableArgs, NewArgs, PluginCommand,
-    PluginName, TemplateChoice,
+    TemplateChoice,
 };
 pub(crate) use tools::{
-    AuditArgs, GrantsArgs, ListArgs, LocaleChoice, ManifestArgs, ManifestProtocol, ShowArgs,
-    ToolCallArgs, ToolsCommand,
+    AuditArgs, GrantsArgs, ListArgs, ManifestArgs, ShowArgs, ToolCallArgs, ToolsCommand,
 };
 
 const EXAMPLES: &str = "\

@@ -18,7 +18,7 @@ use crate::limits::{MAX_SHOWN_CHARS, MAX_SHOWN_MESSAGE_CHARS, MIB};
 
 pub(crate) use home::HomeFault;
 pub(crate) use plugin::PluginFault;
-pub(crate) use settings::SettingsFault;
+pub(crate) use settings::{SettingsFault, Spot};
 pub(crate) use tools::{Expected, ToolFault};
 
 #[derive(Debug)]
@@ -29,6 +29,7 @@ pub(crate) enum Failure {
     NoInput(&'static str),
     NotFound(Place),
     IsDirectory(Place),
+    NotAFolder(Place),
     Unreadable(Place, io::Error),
     TooLarge(Place, u64),
     /// Not UTF-8 text, as this byte shows.
@@ -41,6 +42,8 @@ pub(crate) enum Failure {
     Store(StoreError),
     Tool(ToolFault),
     Plugin(PluginFault),
+    /// The system has no room for another thread, or the like.
+    System(io::Error),
     Unwritable(io::Error),
     /// Whoever read our output has gone away: nobody is left to be told.
     ReaderGone,
@@ -128,6 +131,7 @@ impl Failure {
             Self::NoInput(_) => "cli.no_input",
             Self::NotFound(_) => "input.not_found",
             Self::IsDirectory(_) => "input.is_directory",
+            Self::NotAFolder(_) => "input.not_a_folder",
             Self::Unreadable(..) => "input.unreadable",
             Self::TooLarge(..) => "input.too_large",
             Self::NotText(..) => "input.not_text",
@@ -138,6 +142,7 @@ impl Failure {
             Self::Store(error) => error.code(),
             Self::Tool(fault) => fault.code(),
             Self::Plugin(fault) => fault.code(),
+            Self::System(_) => "system.failed",
             Self::Unwritable(_) | Self::ReaderGone => "output.unwritable",
         }
     }
@@ -145,7 +150,7 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::ReaderGone => 0,
-            Self::Unwritable(_) | Self::Store(_) => 1,
+            Self::Unwritable(_) | Self::System(_) | Self::Store(_) => 1,
             Self::Tool(fault) => fault.exit_code(),
             Self::Plugin(fault) => fault.exit_code(),
             _ => 2,
@@ -178,6 +183,9 @@ impl Failure {
             Self::IsDirectory(place) => {
                 format!("{}: this is a folder; name a file in it", name(place))
             }
+            Self::NotAFolder(place) => {
+                format!("{}: this is no folder; name the folder itself", name(place))
+            }
             Self::Unreadable(place, error) => format!(
                 "{}: cannot be read ({}); check the path and its permissions",
                 name(place),
@@ -204,6 +212,10 @@ impl Failure {
             Self::Store(error) => message(&error.to_string()),
             Self::Tool(fault) => fault.english(),
             Self::Plugin(fault) => fault.english(),
+            Self::System(error) => format!(
+                "the system cannot start what is needed ({}); end other programs and try again",
+                cause(error)
+            ),
             Self::Unwritable(error) => format!(
                 "standard output: cannot be written ({}); check the disk the output goes to",
                 cause(error)
@@ -226,6 +238,9 @@ impl Failure {
             ),
             Self::IsDirectory(place) => {
                 format!("{}：这是一个文件夹；请指定其中的文件", name(place))
+            }
+            Self::NotAFolder(place) => {
+                format!("{}：这不是文件夹；请指定文件夹本身", name(place))
             }
             Self::Unreadable(place, error) => format!(
                 "{}：无法读取（{}）；请检查路径和权限",
@@ -253,6 +268,10 @@ impl Failure {
             Self::Store(error) => format!("数据库出错：{}", message(&error.to_string())),
             Self::Tool(fault) => fault.chinese(),
             Self::Plugin(fault) => fault.chinese(),
+            Self::System(error) => format!(
+                "系统无法启动所需的线程（{}）；请结束其他程序后重试",
+                cause(error)
+            ),
             Self::Unwritable(error) => format!(
                 "标准输出：无法写入（{}）；请检查输出所在的磁盘",
                 cause(error)

@@ -58,6 +58,7 @@ fn of_input() -> Vec<Failure> {
         Failure::NoInput("parse"),
         Failure::NotFound(nasty()),
         Failure::IsDirectory(nasty()),
+        Failure::NotAFolder(nasty()),
         Failure::Unreadable(nasty(), io()),
         Failure::TooLarge(nasty(), MIB),
         Failure::NotText(Place::Stdin, 7),
@@ -69,6 +70,7 @@ fn of_input() -> Vec<Failure> {
         Failure::NotJson(nasty(), "oops".into()),
         Failure::Home(HomeFault::Unknown),
         Failure::Home(HomeFault::unusable(Path::new(NASTY), &io())),
+        Failure::System(io()),
         Failure::Unwritable(io()),
         Failure::ReaderGone,
     ]
@@ -94,7 +96,11 @@ fn every_code_is_documented() {
         // What comes of a call has a code of the platform.
         let platform = innkeeper_protocol::ErrorCode::ALL;
         let elsewhere = platform.iter().any(|code| code.as_str() == failure.code());
-        assert!(elsewhere || page.contains(&row), "{} is missing", failure.code());
+        assert!(
+            elsewhere || page.contains(&row),
+            "{} is missing",
+            failure.code()
+        );
     }
 }
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::path::{Path, PathBuf};
 
-use etcetera::BaseStrategy;
+use etcetera::base_strategy::{BaseStrategy, choose_native_strategy};
 
 use crate::failure::{Failure, HomeFault};
 
@@ -15,7 +15,7 @@ pub(crate) struct Home(PathBuf);
 impl Home {
     pub(crate) fn of(asked: Option<&Path>) -> Result<Self, Failure> {
         let platform = || {
-            let folders = etcetera::choose_native_strategy().ok()?;
+            let folders = choose_native_strategy().ok()?;
             Some(folders.data_dir().join("innkeeper"))
         };
         Self::choose(asked, std::env::var_os("INNKEEPER_HOME"), platform)

@@ -51,3 +51,16 @@ fn a_result_is_one_line_for_every_reader() {
     let json: serde_json::Value = serde_json::from_str(&printed).unwrap();
     assert_eq!(json["responseText"], text);
 }
+
+#[test]
+fn a_terminal_is_never_rewritten() {
+    for (text, expected) in [
+        ("a\n\tb", "a\n\tb"),
+        ("\u{1b}[2J", "\\u{1b}[2J"),
+        ("a\rb", "a\\u{d}b"),
+        ("\u{202e}x", "\\u{202e}x"),
+        ("晚安", "晚安"),
+    ] {
+        assert_eq!(printable(text), expected);
+    }
+}

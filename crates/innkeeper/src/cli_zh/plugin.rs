@@ -25,7 +25,11 @@ pub(super) const ARGUMENTS: &[(&str, &str, &str)] = &[
         "value",
         "它的值；- 从标准输入读取，密钥一律从标准输入读取",
     ),
-    ("plugin config set", "user", "只对您自己 [默认：由设置项决定]"),
+    (
+        "plugin config set",
+        "user",
+        "只对您自己 [默认：由设置项决定]",
+    ),
     ("plugin config set", "instance", "对所有人"),
     ("plugin config unset", "key", "设置项的键"),
     (
@@ -44,7 +48,11 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("plugin new", "创建您自己的插件", NEW),
     ("plugin enable", "同意插件的请求并启用它", ENABLE),
     ("plugin disable", "停用插件", DISABLE),
-    ("plugin permissions", "显示插件请求和已获得的授权", PERMISSIONS),
+    (
+        "plugin permissions",
+        "显示插件请求和已获得的授权",
+        PERMISSIONS,
+    ),
     ("plugin config", "显示或修改插件的设置", CONFIG),
     (
         "plugin config show",

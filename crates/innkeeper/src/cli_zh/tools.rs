@@ -19,7 +19,11 @@ pub(super) const ARGUMENTS: &[(&str, &str, &str)] = &[
         "deny",
         "不提供这些名字的工具；可重复，优先于 --allow",
     ),
-    ("tools list", "pattern", "只列出这些名字的工具，* 代表任意文字"),
+    (
+        "tools list",
+        "pattern",
+        "只列出这些名字的工具，* 代表任意文字",
+    ),
     (
         "tools list",
         "source",
@@ -28,17 +32,17 @@ pub(super) const ARGUMENTS: &[(&str, &str, &str)] = &[
     ("tools list", "tag", "只列出带此标签的工具"),
     ("tools show", "id", "工具的 ID 或别名"),
     ("tools call", "id", "工具的 ID 或别名"),
-    (
-        "tools call",
-        "assignments",
-        "参数；值按工具声明的类型读取",
-    ),
+    ("tools call", "assignments", "参数；值按工具声明的类型读取"),
     (
         "tools call",
         "args",
         "以 JSON 对象给出全部参数；- 从标准输入读取",
     ),
-    ("tools call", "project", "普通路径所指的项目 [默认：default]"),
+    (
+        "tools call",
+        "project",
+        "普通路径所指的项目 [默认：default]",
+    ),
     (
         "tools call",
         "no_wait",

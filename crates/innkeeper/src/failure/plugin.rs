@@ -101,7 +101,10 @@ impl PluginFault {
                 let what = format!("{}: there is no setting '{}'", shown(plugin), shown(key));
                 match suggestions.first() {
                     Some(near) => format!("{what}, did you mean {}?", shown(near)),
-                    None => format!("{what}; innkeeper plugin config {} shows all", shown(plugin)),
+                    None => format!(
+                        "{what}; innkeeper plugin config {} shows all",
+                        shown(plugin)
+                    ),
                 }
             }
             Self::NeedsValue { key } => {
@@ -147,7 +150,10 @@ impl PluginFault {
                 let what = format!("{}：没有设置项“{}”", shown(plugin), shown(key));
                 match suggestions.first() {
                     Some(near) => format!("{what}，是否想用 {}？", shown(near)),
-                    None => format!("{what}；innkeeper plugin config {} 会列出全部", shown(plugin)),
+                    None => format!(
+                        "{what}；innkeeper plugin config {} 会列出全部",
+                        shown(plugin)
+                    ),
                 }
             }
             Self::NeedsValue { key } => format!("“{}”后面缺少值", shown(key)),
