@@ -1,9 +1,33 @@
 //! Asking the person at the terminal, on standard error, so that results stay apart.
 
 use std::io::{self, BufRead, IsTerminal, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::limits::MAX_ANSWER_BYTES;
 use crate::output::printable;
+
+/// There is one terminal, so there is one flag for all who write to it.
+static ASKING: AtomicBool = AtomicBool::new(false);
+
+/// While it lives, nothing else is written to the terminal.
+pub(crate) struct Asking(());
+
+impl Asking {
+    pub(crate) fn begin() -> Self {
+        ASKING.store(true, Ordering::Release);
+        Self(())
+    }
+
+    pub(crate) fn is_under_way() -> bool {
+        ASKING.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        ASKING.store(false, Ordering::Release);
+    }
+}
 
 /// Whether somebody can be asked and can answer.
 pub(crate) fn somebody_is_there() -> bool {

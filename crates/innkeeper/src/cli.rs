@@ -23,7 +23,7 @@ Examples:
   innkeeper parse reply.txt                 Show the tool calls in a model's reply
   innkeeper call reply.txt                  Run them, and print what the model is told
   innkeeper tools list                      What can be called
-  innkeeper tools call File.List path=.     Call one tool yourself
+  innkeeper tools call dice.roll formula=2d6 Call one tool yourself
   innkeeper plugin list                     Plugins and whether they are switched on
   innkeeper --lang zh tools list            Give messages in Chinese
 

@@ -49,7 +49,7 @@ const EXAMPLES: &str = "\
   innkeeper parse reply.txt                 显示一段模型回复中的工具调用
   innkeeper call reply.txt                  执行它们，输出模型将读到的结果
   innkeeper tools list                      可以调用的工具
-  innkeeper tools call File.List path=.     亲自调用一个工具
+  innkeeper tools call dice.roll formula=2d6 亲自调用一个工具
   innkeeper plugin list                     插件及其状态
 
 退出码：0 完成，1 失败或被拒绝，2 用法有误或输入无法读取，3 没有可执行的调用。";

@@ -16,6 +16,10 @@ pub(crate) const MAX_SHOWN_CHARS: usize = 200;
 pub(crate) const MAX_SHOWN_MESSAGE_CHARS: usize = 4_000;
 /// Longest answer that is read when a person is asked something, in bytes.
 pub(crate) const MAX_ANSWER_BYTES: u64 = 4_096;
+/// Longest part of a call's arguments that is shown to a person who is asked about it, in characters.
+pub(crate) const MAX_ASKED_CHARS: usize = 8_000;
+/// How often a person is asked again after an answer that is none.
+pub(crate) const MAX_WRONG_ANSWERS: usize = 5;
 /// How often the progress of tasks is shown on a terminal.
 pub(crate) const PROGRESS_EVERY: std::time::Duration = std::time::Duration::from_millis(250);
 

@@ -45,7 +45,7 @@ fn main() -> ExitCode {
             let _ = error.print();
             Ok(Ended::Done)
         }
-        Err(error) => Err(Failure::Usage(usage::sentence(&error, lang))),
+        Err(error) => Err(Failure::Usage(usage::sentence(&error, &words, lang))),
     };
     match outcome {
         Ok(ended) => ExitCode::from(ended.exit_code()),

@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use innkeeper_protocol::ToolDefinition;
 use innkeeper_protocol::event::RunId;
 use innkeeper_store::{LocalBus, Store};
 use innkeeper_tools::engine::NoEngine;
 use innkeeper_tools::plugin::{Consents, PluginLoader, PluginManager, PluginParts, PluginSettings};
-use innkeeper_tools::policy::{Approver, Policy};
-use innkeeper_tools::registry::{Offer, Prepared, RegisterError, Source};
+use innkeeper_tools::policy::Approver;
+use innkeeper_tools::registry::RegisterError;
 use innkeeper_tools::script::{Interpreters, NoSandbox, ScriptRunner, Unsandboxed};
 use innkeeper_tools::{
-    BudgetLimits, Executor, FileLayer, Parts, Redactor, Secrets, SystemClock, ToolManager, builtin,
+    BudgetLimits, FileLayer, Parts, Redactor, Secrets, SystemClock, ToolManager, builtin,
 };
+use jiff::tz::TimeZone;
 
 use crate::failure::{Failure, HomeFault};
 use crate::home::Home;
@@ -42,7 +42,7 @@ impl Platform {
             store,
             bus: Arc::new(LocalBus::new()),
             approver,
-            policy: Policy,
+            policy: settings.policy.clone(),
             clock: Arc::new(SystemClock),
         });
         let named = known
@@ -104,19 +104,21 @@ fn plugin_folders(home: &Home, settings: &Settings) -> Vec<PathBuf> {
 }
 
 fn register_builtins(tools: &ToolManager) -> Result<(), RegisterError> {
-    let offers = all_builtins(tools)
-        .into_iter()
-        .map(|(definition, executor)| Ok(Offer::new(Prepared::new(definition)?, executor)))
-        .collect::<Result<_, RegisterError>>()?;
-    let source = Source {
-        tools: offers,
-        ..Source::default()
-    };
-    tools.registry().replace("builtin", source)
+    let source = builtin::source(all_builtins(tools))?;
+    tools.registry().replace(builtin::SOURCE, source)
 }
 
-fn all_builtins(tools: &ToolManager) -> Vec<(ToolDefinition, Arc<dyn Executor>)> {
-    let mut all = builtin::file::tools(tools.files());
-    all.extend(builtin::task::tools(tools.tasks()));
-    all
+fn all_builtins(tools: &ToolManager) -> Vec<builtin::Tool> {
+    let clock = builtin::clock::tools(Arc::new(SystemClock), TimeZone::system());
+    let dice = builtin::dice::tools(Arc::new(builtin::dice::SystemChance));
+    [
+        builtin::file::tools(tools.files()),
+        builtin::task::tools(tools.tasks()),
+        clock,
+        dice,
+        builtin::json_query::tools(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

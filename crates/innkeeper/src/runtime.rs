@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use innkeeper_tools::{TaskStatus, ToolRun};
 
+use crate::ask::Asking;
 use crate::failure::{Failure, shown};
 use crate::limits::PROGRESS_EVERY;
 use crate::output::Screen;
@@ -55,7 +56,11 @@ pub(crate) async fn watch<T>(
                 run.stop();
                 stop.set(tokio::signal::ctrl_c());
             }
-            _ = ticks.tick(), if screen.shows_progress() => line.show(run),
+            _ = ticks.tick(), if screen.shows_progress() => {
+                if !Asking::is_under_way() {
+                    line.show(run);
+                }
+            }
         }
     };
     line.clear();

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use innkeeper_tools::policy::{Policy, Rule};
 use innkeeper_tools::{BudgetLimits, Pattern, ToolLimit};
 use serde::Deserialize;
 use toml::de::{DeTable, DeValue};
@@ -16,12 +17,28 @@ use crate::limits::MAX_SETTINGS_BYTES;
 
 pub(crate) const FILE: &str = "innkeeper.toml";
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) scripts: Scripts,
     pub(crate) plugins: Plugins,
     pub(crate) limits: Limits,
+    pub(crate) policy: Policy,
+}
+
+/// As it is written; the rules have still to be checked.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Written {
+    scripts: Scripts,
+    plugins: Plugins,
+    limits: Limits,
+    policy: Rules,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Rules {
+    rules: Vec<Rule>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -70,11 +87,22 @@ impl Limits {
     }
 }
 
-/// Sections and their keys. Those without keys here are checked by whoever takes them.
-const KNOWN: &[(&str, Option<&[&str]>)] = &[
-    ("scripts", Some(&["sandbox"])),
-    ("plugins", Some(&["paths"])),
-    ("limits", Some(&["max_calls", "tools"])),
+/// Sections and their keys.
+const KNOWN: &[(&str, &[&str])] = &[
+    ("scripts", &["sandbox"]),
+    ("plugins", &["paths"]),
+    ("limits", &["max_calls", "tools"]),
+    ("policy", &["rules"]),
+];
+
+const RULE_KEYS: &[&str] = &[
+    "name",
+    "source",
+    "tool",
+    "actor",
+    "arguments",
+    "decision",
+    "reason",
 ];
 
 impl Settings {
@@ -108,8 +136,22 @@ impl Settings {
             why: message(error.message()),
         };
         let document = DeTable::parse(text).map_err(invalid)?;
-        check_keys(path, text, document.get_ref())?;
-        toml::from_str(text).map_err(invalid)
+        let document = document.get_ref();
+        check_keys(path, text, document)?;
+        let written: Written = toml::from_str(text).map_err(invalid)?;
+        let policy = Policy::new(written.policy.rules).map_err(|error| {
+            let rule = rules(document).nth(error.number.saturating_sub(1));
+            SettingsFault::Invalid {
+                at: spot(path, text, rule.map_or(0, |rule| rule.span().start)),
+                why: message(&error.to_string()),
+            }
+        })?;
+        Ok(Self {
+            scripts: written.scripts,
+            plugins: written.plugins,
+            limits: written.limits,
+            policy,
+        })
     }
 }
 
@@ -117,13 +159,32 @@ fn check_keys(path: &str, text: &str, document: &DeTable<'_>) -> Result<(), Sett
     let sections: Vec<&str> = KNOWN.iter().map(|(section, _)| *section).collect();
     check(path, text, document, &sections)?;
     for (section, keys) in KNOWN {
-        if let (Some(keys), Some(DeValue::Table(table))) =
-            (keys, document.get(*section).map(|value| value.get_ref()))
-        {
+        if let Some(table) = document.get(*section).and_then(table_in) {
             check(path, text, table, keys)?;
         }
     }
+    for rule in rules(document).filter_map(table_in) {
+        check(path, text, rule, RULE_KEYS)?;
+    }
     Ok(())
+}
+
+type Value<'i> = toml::Spanned<DeValue<'i>>;
+
+fn table_in<'d, 'i>(value: &'d Value<'i>) -> Option<&'d DeTable<'i>> {
+    match value.get_ref() {
+        DeValue::Table(table) => Some(table),
+        _ => None,
+    }
+}
+
+fn rules<'d, 'i>(document: &'d DeTable<'i>) -> impl Iterator<Item = &'d Value<'i>> {
+    let section = document.get("policy").and_then(table_in);
+    let rules = section.and_then(|section| match section.get("rules")?.get_ref() {
+        DeValue::Array(rules) => Some(rules),
+        _ => None,
+    });
+    rules.into_iter().flat_map(|rules| rules.iter())
 }
 
 fn check(path: &str, text: &str, table: &DeTable<'_>, known: &[&str]) -> Result<(), SettingsFault> {

@@ -31,7 +31,26 @@ fn faults_name_their_place() {
         ("[limits]\nmax_call = 1\n", 2, 1, "max_calls"),
         ("[limits]\nmax_calls = -1\n", 2, 13, ""),
         ("字 = 1\n", 1, 1, ""),
-        ("polic = 1", 1, 1, ""),
+        ("polic = 1", 1, 1, "policy"),
+        ("[[policy.rule]]\n", 1, 10, "rules"),
+        (
+            "[[policy.rules]]\ntool = \"*\"\ndecision = \"deny\"\n[[policy.rules]]\ntol = \"x\"\n",
+            5,
+            1,
+            "tool",
+        ),
+        (
+            "[[policy.rules]]\ntool = \"*\"\ndecision = \"maybe\"\n",
+            3,
+            12,
+            "maybe",
+        ),
+        (
+            "[[policy.rules]]\ntool = \"*\"\ndecision = \"deny\"\n\n[[policy.rules]]\ndecision = \"deny\"\n",
+            5,
+            1,
+            "rule 2",
+        ),
     ] {
         let fault = Settings::parse("f.toml", text).unwrap_err();
         let (at, words) = match &fault {

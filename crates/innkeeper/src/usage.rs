@@ -2,13 +2,18 @@
 //!
 //! clap answers with a paragraph in English; its findings are kept, its layout is not.
 
+use std::ffi::OsString;
+
+use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::cli::Cli;
 use crate::failure::shown;
 use crate::lang::Lang;
 
 /// One sentence: what is wrong, what was probably meant, where to read on.
-pub(crate) fn sentence(error: &clap::Error, lang: Lang) -> String {
+pub(crate) fn sentence(error: &clap::Error, words: &[OsString], lang: Lang) -> String {
+    let help = help_of(words);
     let finding = Finding {
         argument: text(error, ContextKind::InvalidArg),
         value: text(error, ContextKind::InvalidValue),
@@ -29,11 +34,25 @@ pub(crate) fn sentence(error: &clap::Error, lang: Lang) -> String {
     }
     .unwrap_or_else(|| squeezed(error));
     match (finding.meant, lang) {
-        (Some(meant), Lang::En) => format!("{what}, did you mean {meant}? See innkeeper --help"),
-        (Some(meant), Lang::Zh) => format!("{what}，是否想用 {meant}？详见 innkeeper --help"),
-        (None, Lang::En) => format!("{what}; see innkeeper --help"),
-        (None, Lang::Zh) => format!("{what}；详见 innkeeper --help"),
+        (Some(meant), Lang::En) => format!("{what}, did you mean {meant}? See {help}"),
+        (Some(meant), Lang::Zh) => format!("{what}，是否想用 {meant}？详见 {help}"),
+        (None, Lang::En) => format!("{what}; see {help}"),
+        (None, Lang::Zh) => format!("{what}；详见 {help}"),
     }
+}
+
+/// The help that stands nearest to what was typed: `innkeeper tools list --help`.
+fn help_of(words: &[OsString]) -> String {
+    let root = Cli::command();
+    let mut here = &root;
+    let mut path = vec!["innkeeper"];
+    for word in words.iter().skip(1).filter_map(|word| word.to_str()) {
+        if let Some(below) = here.find_subcommand(word) {
+            path.push(below.get_name());
+            here = below;
+        }
+    }
+    format!("{} --help", path.join(" "))
 }
 
 /// What clap found, ready to be shown.

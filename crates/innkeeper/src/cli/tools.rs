@@ -9,7 +9,7 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   innkeeper tools list                           All tools
   innkeeper tools show File.Read                 What a tool takes
-  innkeeper tools call File.List path=.          Call it yourself
+  innkeeper tools call dice.roll formula=2d6      Call it yourself
   innkeeper tools manifest --protocol tam        What a model is told about the tools
   innkeeper tools audit --limit 20               What was called lately
 
@@ -19,7 +19,7 @@ const LIST: &str = "\
 Examples:
   innkeeper tools list
   innkeeper tools list 'File.*'
-  innkeeper tools list --source 'plugin:*' --tag dice
+  innkeeper tools list --source 'plugin:*' --tag file
   innkeeper tools list --json | jq -r '.[].id'";
 
 const SHOW: &str = "\
@@ -29,8 +29,8 @@ Examples:
 
 const CALL: &str = "\
 Examples:
-  innkeeper tools call File.List path=.
-  innkeeper tools call File.Write --args '{\"path\": \"notes.md\", \"content\": \"Tea at eight\"}'
+  innkeeper tools call dice.roll formula=2d6
+  innkeeper tools call File.Write --args '{\"file_path\": \"notes.md\", \"content\": \"Tea at eight\"}'
   innkeeper tools call File.Write --args - < arguments.json
 
 You are the one who calls: what the rules say to ask counts as answered by you, what they forbid stays \

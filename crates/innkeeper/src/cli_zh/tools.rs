@@ -112,7 +112,7 @@ const TOOLS: &str = "\
 示例：
   innkeeper tools list                           所有工具
   innkeeper tools show File.Read                 某个工具的参数
-  innkeeper tools call File.List path=.          亲自调用
+  innkeeper tools call dice.roll formula=2d6      亲自调用
   innkeeper tools manifest --protocol tam        模型看到的工具说明
   innkeeper tools audit --limit 20               最近的调用
 
@@ -122,7 +122,7 @@ const LIST: &str = "\
 示例：
   innkeeper tools list
   innkeeper tools list 'File.*'
-  innkeeper tools list --source 'plugin:*' --tag dice
+  innkeeper tools list --source 'plugin:*' --tag file
   innkeeper tools list --json | jq -r '.[].id'";
 
 const SHOW: &str = "\
@@ -132,8 +132,8 @@ const SHOW: &str = "\
 
 const CALL: &str = "\
 示例：
-  innkeeper tools call File.List path=.
-  innkeeper tools call File.Write --args '{\"path\": \"notes.md\", \"content\": \"八点上茶\"}'
+  innkeeper tools call dice.roll formula=2d6
+  innkeeper tools call File.Write --args '{\"file_path\": \"notes.md\", \"content\": \"八点上茶\"}'
   innkeeper tools call File.Write --args - < arguments.json
 
 调用者是您本人：规则要求询问的，视为您已同意；规则禁止的，仍然禁止。参数有误时会一次列出

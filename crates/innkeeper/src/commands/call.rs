@@ -32,7 +32,7 @@ pub(crate) fn run(args: &CallArgs, home: &Home, screen: &Screen) -> Result<Ended
         return Err(ToolFault::NoCall(source.place()).into());
     }
     let approve = match args.yes {
-        true => Approve::Always,
+        true => Approve::Answered,
         // Standard input may be the text itself; then nobody can answer there.
         false if source == Source::Stdin => Approve::Nobody,
         false => Approve::Person,

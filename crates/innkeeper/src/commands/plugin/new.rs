@@ -34,11 +34,16 @@ pub(super) fn run(
         screen.document(&json!({ "name": args.name, "folder": folder }))?;
         return Ok(Ended::Done);
     }
-    screen.text(&shown(&folder.to_string_lossy()))?;
-    let name = &args.name;
+    let (folder, name) = (shown(&folder.to_string_lossy()), &args.name);
+    screen.text(&folder)?;
     screen.note(
-        &format!("Change it, then: innkeeper plugin check {name}'s folder, innkeeper plugin enable {name}"),
-        &format!("修改之后：用 innkeeper plugin check 检查它的文件夹，再用 innkeeper plugin enable {name} 启用"),
+        &format!(
+            "Change it to your liking; innkeeper plugin check {folder} tells what is wrong with it, \
+             innkeeper plugin enable {name} switches it on"
+        ),
+        &format!(
+            "按需修改；innkeeper plugin check {folder} 会指出错误，innkeeper plugin enable {name} 可启用它"
+        ),
     );
     Ok(Ended::Done)
 }

@@ -32,9 +32,8 @@ pub(super) fn run(name: &str, plugins: &PluginManager, screen: &Screen) -> Resul
         listed(screen.pick("Problems", "错误"), problems, screen)?;
     }
     listed(screen.pick("Warnings", "警告"), &plugin.warnings, screen)?;
-    match &plugin.package {
-        Some(package) => parts(package, screen)?,
-        None => {}
+    if let Some(package) = &plugin.package {
+        parts(package, screen)?;
     }
     Ok(Ended::Done)
 }
@@ -83,13 +82,13 @@ fn parts(package: &PluginPackage, screen: &Screen) -> Result<(), Failure> {
             first_line.unwrap_or_default(),
         ]);
     }
-    let mut others = Table::plain();
+    let mut hooks = Table::plain();
     for hook in &package.hooks {
-        others.row(["  ", hook.point.as_str()]);
+        hooks.row([format!("  {}", hook.point).as_str()]);
     }
     let mut services = Table::plain();
     for service in &package.services {
-        services.row(["  ", service.name.as_str()]);
+        services.row([format!("  {}", service.name).as_str()]);
     }
     let mut settings = Table::plain();
     for option in &package.config {
@@ -97,7 +96,7 @@ fn parts(package: &PluginPackage, screen: &Screen) -> Result<(), Failure> {
     }
     let mut wants = Table::plain();
     for permission in package.permissions.iter() {
-        wants.row(["  ", &words::plain(permission, screen.lang)]);
+        wants.row([format!("  {}", words::plain(permission, screen.lang)).as_str()]);
     }
     for (heading, table, is_empty) in [
         (
@@ -107,7 +106,7 @@ fn parts(package: &PluginPackage, screen: &Screen) -> Result<(), Failure> {
         ),
         (
             screen.pick("Hooks", "钩子"),
-            others,
+            hooks,
             package.hooks.is_empty(),
         ),
         (

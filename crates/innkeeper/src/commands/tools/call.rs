@@ -28,7 +28,7 @@ pub(super) fn run(args: &ToolCallArgs, home: &Home, screen: &Screen) -> Result<E
         arguments.extend(read(given)?);
     }
     let (observation, interrupted) = block_on(async {
-        let platform = Platform::open(home, Approve::Typed.approver(screen)).await?;
+        let platform = Platform::open(home, Approve::Answered.approver(screen)).await?;
         let mut caller = Caller::person(new_run());
         caller.project = project;
         let run = platform.tools.begin(

@@ -15,10 +15,12 @@ pub(super) fn run(
     tools: &Snapshot,
     screen: &Screen,
 ) -> Result<Ended, Failure> {
-    let mut reach = Reach::everything();
-    if !args.tools.is_empty() {
-        reach.allow = args.tools.iter().map(Pattern::new).collect();
-    }
+    let everything = Reach::everything();
+    let wanted: Vec<Pattern> = args.tools.iter().map(Pattern::new).collect();
+    let chosen = tools.definitions(&everything).filter(|tool| {
+        let id = tool.id.as_str();
+        wanted.is_empty() || wanted.iter().any(|pattern| pattern.matches_loosely(id))
+    });
     let locale = args.locale.map_or(
         match screen.lang {
             Lang::En => Locale::En,
@@ -27,7 +29,7 @@ pub(super) fn run(
         Locale::from,
     );
     let protocol = Protocol::from(args.protocol);
-    let manifest = render_manifest(tools.definitions(&reach), protocol, locale);
+    let manifest = render_manifest(chosen, protocol, locale);
     match (manifest.text(), manifest.declarations()) {
         (Some(text), _) if screen.json => screen.document(&json!({
             "protocol": protocol.as_str(),
