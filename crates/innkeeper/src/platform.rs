@@ -28,8 +28,8 @@ pub(crate) struct Platform {
 impl Platform {
     /// Everything that is in the house, as it is now.
     pub(crate) async fn open(home: &Home, approver: Arc<dyn Approver>) -> Result<Self, Failure> {
-        let settings = Settings::read(&home.file(settings::FILE))?;
         home.create()?;
+        let settings = Settings::read(&home.file(settings::FILE))?;
         let unusable = |why: &dyn std::fmt::Display| {
             Failure::from(HomeFault::because(home.path(), &why.to_string()))
         };
