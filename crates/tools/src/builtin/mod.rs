@@ -1,7 +1,17 @@
 //! Tools that come with the house. Each module gives a list of definitions with what runs them.
 
+pub mod clock;
+mod declare;
+pub mod dice;
+pub mod event;
 pub mod file;
+pub mod http;
+pub mod json_query;
+pub mod state;
 pub mod task;
+#[cfg(test)]
+mod testing;
+pub mod text;
 
 use std::sync::Arc;
 
@@ -29,17 +39,3 @@ pub fn source(tools: impl IntoIterator<Item = Tool>) -> Result<Source, RegisterE
     }
     Ok(source)
 }
-
-pub mod clock;
-mod declare;
-pub mod dice;
-//e
-//h
-pub mod json_query;
-//s
-#[cfg(test)]
-mod testing;
-//t
-
-/// What a model is told about a tool, and what runs it.
-pub type Tool = (ToolDefinition, Arc<dyn Executor>);
