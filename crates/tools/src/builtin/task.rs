@@ -188,7 +188,9 @@ impl TaskTool {
         let waits = entries.iter().map(|entry| Box::pin(entry.ended()));
         let timed_out = match (entries.is_empty(), text(&call.arguments, "mode")) {
             (true, _) => false,
-            (_, Some("any")) => tokio::time::timeout(limit, select_all(waits)).await.is_err(),
+            (_, Some("any")) => tokio::time::timeout(limit, select_all(waits))
+                .await
+                .is_err(),
             _ => tokio::time::timeout(limit, join_all(waits)).await.is_err(),
         };
         for entry in entries.iter().filter(|entry| !entry.is_running()) {

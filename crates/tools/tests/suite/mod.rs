@@ -1,0 +1,8 @@
+mod blocks;
+mod harness;
+mod hooks;
+mod references;
+mod requests;
+mod retries;
+mod tasks;
+mod tools;
