@@ -10,6 +10,7 @@ mod budget;
 pub mod builtin;
 mod caller;
 mod clock;
+pub mod engine;
 mod executor;
 pub mod file;
 pub mod hook;
@@ -24,6 +25,8 @@ mod redact;
 pub mod registry;
 mod request;
 mod run;
+pub mod script;
+mod script_files;
 mod secret;
 pub mod task;
 

@@ -212,3 +212,34 @@ pub const PLUGIN_QUIET: Duration = Duration::from_millis(200);
 pub const MAX_PLUGIN_UNREST: Duration = Duration::from_secs(2);
 /// Folders that are watched for changes.
 pub const MAX_WATCHED_FOLDERS: usize = 8_192;
+// Scripts.
+
+/// Longest time a script may take when nothing else is said.
+pub const DEFAULT_SCRIPT_TIMEOUT: Duration = Duration::from_secs(60);
+/// Longest time a script may take, whatever it declares.
+pub const MAX_SCRIPT_TIMEOUT: Duration = Duration::from_secs(60 * 60);
+/// Most that a script is given on stdin, the files it is handed included.
+pub const MAX_SCRIPT_INPUT_BYTES: usize = 16 * 1024 * 1024;
+/// Most that a script may print; a file that it hands over is part of that.
+pub const MAX_SCRIPT_OUTPUT_BYTES: usize = 16 * 1024 * 1024;
+/// How much of the end of stderr is kept.
+pub const MAX_SCRIPT_STDERR_BYTES: usize = 16 * 1024;
+/// Longest line on stderr that is looked at as a line; what is longer is kept as it comes.
+pub const MAX_SCRIPT_LINE_BYTES: usize = 4 * 1024;
+/// Memory that a script may use, where there is a sandbox to see to it.
+pub const MAX_SCRIPT_MEMORY_BYTES: u64 = 1024 * 1024 * 1024;
+/// Most files that a script may hand over in one answer.
+pub const MAX_SCRIPT_FILES: usize = 32;
+/// Most lines of its log that are passed on, and of stderr that are told.
+pub const MAX_SCRIPT_TOLD_LINES: usize = 20;
+/// Longest text from a script in a message.
+pub const MAX_SCRIPT_MESSAGE_CHARS: usize = 2_000;
+/// How long the pipes of a script that has ended are still listened to: a process that left its group may hold them.
+pub const SCRIPT_PIPE_GRACE: Duration = Duration::from_secs(2);
+/// Longest time an interpreter may take to say where it is.
+pub const INTERPRETER_PROBE_TIMEOUT: Duration = Duration::from_secs(10);
+
+// Settings of plugins.
+
+/// Longest text of one setting; it has to pass as an environment variable.
+pub const MAX_SETTING_BYTES: usize = 64 * 1024;

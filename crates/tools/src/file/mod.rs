@@ -233,3 +233,6 @@ impl FileLayer {
 #[cfg(test)]
 #[path = "attack_tests.rs"]
 mod attack_tests;
+
+#[cfg(test)]
+pub(crate) mod house_tests;

@@ -47,21 +47,20 @@ impl Mounts {
             home: home.canonicalize().map_err(failed)?,
         };
         let user = UserId::default();
-        let own = [mounts.user_home(&user), mounts.projects(&user)];
         let roots = [Scheme::Shared, Scheme::System]
             .into_iter()
             .filter_map(Scheme::roots)
             .flatten()
-            .map(|root| mounts.home.join(root));
-        for folder in own.into_iter().chain(roots) {
-            mounts.mount(&folder)?;
+            .map(|root| Mount::Root(root));
+        for mount in roots.chain([Mount::User(&user), Mount::Projects(&user)]) {
+            mounts.open_mount(mount)?;
         }
         mounts.recycle_bin()?;
         Ok(mounts)
     }
 
     pub(super) fn recycle_bin(&self) -> Result<Dir, FileError> {
-        self.mount(&self.home.join("recycle"))
+        open_private(&self.home.join("recycle"))
     }
 
     /// The parent of `uri` opened, with its last name. The parent must exist.
@@ -75,10 +74,10 @@ impl Mounts {
     }
 
     pub(super) fn folder(&self, uri: &FileUri) -> Result<Folder, FileError> {
-        let Some((mount, names)) = self.mount_of(uri) else {
+        let Some((mount, names)) = mount_of(uri) else {
             return Ok(Folder::Roots(uri.scheme().roots().unwrap_or_default()));
         };
-        let dir = self.mount(&mount)?;
+        let dir = self.open_mount(mount)?;
         let dir = descend(dir, &names, uri, uri.segments().count(), Missing::Fails)?;
         Ok(match uri.path().is_empty() {
             true => Folder::User(dir),
@@ -87,13 +86,12 @@ impl Mounts {
     }
 
     fn walk_to<'a>(&self, uri: &'a FileUri, missing: Missing) -> Result<Place<'a>, FileError> {
-        let (mount, mut names) = self
-            .mount_of(uri)
-            .ok_or_else(|| FileError::IsDirectory(uri.clone()))?;
+        let (mount, mut names) =
+            mount_of(uri).ok_or_else(|| FileError::IsDirectory(uri.clone()))?;
         let name = names
             .pop()
             .ok_or_else(|| FileError::IsDirectory(uri.clone()))?;
-        let dir = self.mount(&mount)?;
+        let dir = self.open_mount(mount)?;
         let parent_depth = uri.segments().count().saturating_sub(1);
         let dir = descend(dir, &names, uri, parent_depth, missing)?;
         let name = name_on_disk(&dir, name).map_err(|e| FileError::at(uri, e))?;
@@ -104,49 +102,66 @@ impl Mounts {
         })
     }
 
-    /// The folder on disk and the names below it; nothing for a root that is no folder on disk.
-    fn mount_of<'a>(&self, uri: &'a FileUri) -> Option<(PathBuf, Vec<&'a str>)> {
-        let mut names = uri.segments();
-        let mount = match uri.scheme() {
-            Scheme::Shared | Scheme::System => self.home.join(names.next()?),
-            Scheme::User if uri.segments().next() == Some(PROJECTS) => {
-                names.next();
-                self.projects(uri.user())
-            }
-            Scheme::User => self.user_home(uri.user()),
-        };
-        Some((mount, names.collect()))
-    }
-
-    fn user_home(&self, user: &UserId) -> PathBuf {
-        self.home.join("users").join(user.as_str())
-    }
-
-    fn projects(&self, user: &UserId) -> PathBuf {
-        match *user == UserId::default() {
-            true => self.home.join(PROJECTS),
-            false => self.user_home(user).join(PROJECTS),
-        }
-    }
-
     /// Opened anew each time, so a folder that its owner moved away or linked elsewhere is met as it is now.
-    fn mount(&self, folder: &Path) -> Result<Dir, FileError> {
-        let open = || Dir::open_ambient_dir(folder, ambient_authority());
-        let dir = match open() {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                create_private(folder).and_then(|()| open())
+    fn open_mount(&self, mount: Mount<'_>) -> Result<Dir, FileError> {
+        let user_home = |user: &UserId| self.home.join("users").join(user.as_str());
+        match mount {
+            Mount::Root(name) => open_private(&self.home.join(name)),
+            Mount::User(user) => open_private(&user_home(user)),
+            Mount::Projects(user) if *user == UserId::default() => {
+                with_default_project(open_private(&self.home.join(PROJECTS))?)
             }
-            other => other,
-        };
-        let dir = dir.map_err(|e| FileError::on(folder.display().to_string(), e))?;
-        if folder.ends_with(PROJECTS) {
-            let project = ProjectId::default();
-            made(dir.create_dir(project.as_str())).map_err(|e| {
-                FileError::on(folder.join(project.as_str()).display().to_string(), e)
-            })?;
+            // Here the folder above is the person's own, so this one is not taken on trust.
+            Mount::Projects(user) => {
+                let failed =
+                    |e| FileError::on(user_home(user).join(PROJECTS).display().to_string(), e);
+                let above = open_private(&user_home(user))?;
+                made(above.create_dir(PROJECTS)).map_err(failed)?;
+                with_default_project(above.open_dir_nofollow(PROJECTS).map_err(failed)?)
+            }
         }
-        Ok(dir)
     }
+}
+
+/// A folder on disk from which paths go down.
+#[derive(Clone, Copy)]
+enum Mount<'a> {
+    /// Directly in the home folder.
+    Root(&'a str),
+    User(&'a UserId),
+    Projects(&'a UserId),
+}
+
+/// The mount and the names below it; nothing for a root that is no folder on disk.
+fn mount_of(uri: &FileUri) -> Option<(Mount<'_>, Vec<&str>)> {
+    let mut names = uri.segments();
+    let mount = match uri.scheme() {
+        Scheme::Shared | Scheme::System => Mount::Root(names.next()?),
+        Scheme::User if uri.segments().next() == Some(PROJECTS) => {
+            names.next();
+            Mount::Projects(uri.user())
+        }
+        Scheme::User => Mount::User(uri.user()),
+    };
+    Some((mount, names.collect()))
+}
+
+fn open_private(folder: &Path) -> Result<Dir, FileError> {
+    let open = || Dir::open_ambient_dir(folder, ambient_authority());
+    let dir = match open() {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            create_private(folder).and_then(|()| open())
+        }
+        other => other,
+    };
+    dir.map_err(|e| FileError::on(folder.display().to_string(), e))
+}
+
+fn with_default_project(projects: Dir) -> Result<Dir, FileError> {
+    let project = ProjectId::default();
+    made(projects.create_dir(project.as_str()))
+        .map_err(|e| FileError::on(format!("user://{PROJECTS}/{project}"), e))?;
+    Ok(projects)
 }
 
 impl Place<'_> {

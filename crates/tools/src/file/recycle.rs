@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::mounts::Mounts;
-use super::transfer::{Copying, remove};
+use super::transfer::{Copying, Original, remove};
 use super::uri::{Scheme, resolve};
 use super::write::rename_new;
 use super::{FileError, FileUri, Kind, Stop};
@@ -122,9 +122,11 @@ pub(super) fn delete(
     let id = recycled.id.to_string();
     let entry = make_entry(&bin, &id, &recycled).map_err(|e| FileError::on(BIN, e))?;
     let moved = match place.dir.rename(&place.name, &entry, ITEM) {
-        Err(e) if e.kind() == io::ErrorKind::CrossesDevices => Copying::new(uri, stop)
-            .under_new_name((&place.dir, &place.name), (&entry, ITEM), uri)
-            .and_then(|()| remove(&place.dir, &place.name).map_err(|e| FileError::at(uri, e))),
+        Err(e) if e.kind() == io::ErrorKind::CrossesDevices => {
+            Copying::new(uri, Original::Goes, stop)
+                .under_new_name((&place.dir, &place.name), (&entry, ITEM), uri)
+                .and_then(|()| remove(&place.dir, &place.name).map_err(|e| FileError::at(uri, e)))
+        }
         other => other.map_err(|e| FileError::at(uri, e)),
     };
     // A copy whose original could not be wholly removed stays in the bin: it may be all there is.
@@ -166,8 +168,12 @@ pub(super) fn restore(
         .map_err(|_| unknown())?;
     let target = mounts.place_to_write(&uri)?;
     match rename_new((&entry, ITEM), (&target.dir, &target.name), kind) {
-        Err(e) if e.kind() == io::ErrorKind::CrossesDevices => Copying::new(&uri, stop)
-            .under_new_name((&entry, ITEM), (&target.dir, &target.name), &uri)?,
+        Err(e) if e.kind() == io::ErrorKind::CrossesDevices => Copying::new(
+            &uri,
+            Original::Goes,
+            stop,
+        )
+        .under_new_name((&entry, ITEM), (&target.dir, &target.name), &uri)?,
         other => other.map_err(|e| FileError::at(&uri, e))?,
     }
     // It is back where it was; a remainder in the bin is purged in time.

@@ -28,7 +28,7 @@ pub(super) fn rename(
     );
     match moved {
         Err(e) if e.kind() == io::ErrorKind::CrossesDevices => {
-            let mut copying = Copying::new(from, stop);
+            let mut copying = Copying::new(from, Original::Goes, stop);
             copying.under_new_name((&source.dir, &source.name), (&target.dir, &target.name), to)?;
             remove(&source.dir, &source.name).map_err(|e| FileError::at(from, e))?;
         }
@@ -54,7 +54,7 @@ pub(super) fn copy(
     if source.metadata()?.is_symlink() {
         return Err(FileError::Link(from.clone()));
     }
-    let mut copying = Copying::new(from, stop);
+    let mut copying = Copying::new(from, Original::Stays, stop);
     copying.under_new_name((&source.dir, &source.name), (&target.dir, &target.name), to)?;
     Ok(Stat::new(to.clone(), &target.metadata()?))
 }
@@ -87,15 +87,24 @@ pub(super) struct Copying<'a> {
     stop: &'a Stop,
     entries: usize,
     bytes: u64,
+    original: Original,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Original {
+    Stays,
+    /// It is removed afterwards, so the copy must be on disk first.
+    Goes,
 }
 
 impl<'a> Copying<'a> {
-    pub(super) fn new(uri: &'a FileUri, stop: &'a Stop) -> Self {
+    pub(super) fn new(uri: &'a FileUri, original: Original, stop: &'a Stop) -> Self {
         Self {
             uri,
             stop,
             entries: MAX_COPY_ENTRIES,
             bytes: MAX_COPY_BYTES,
+            original,
         }
     }
 
@@ -171,7 +180,10 @@ impl<'a> Copying<'a> {
         }
         target
             .set_permissions(metadata.permissions())
-            .and_then(|()| target.sync_data())
+            .and_then(|()| match self.original {
+                Original::Stays => Ok(()),
+                Original::Goes => target.sync_data(),
+            })
             .map_err(|e| self.at(e))
     }
 

@@ -238,3 +238,7 @@ pub(super) fn read_timeout(
     }
     Some(time)
 }
+
+#[cfg(test)]
+#[path = "command_tests.rs"]
+mod tests;

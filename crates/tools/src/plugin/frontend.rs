@@ -124,3 +124,7 @@ fn find(
     }
     Some(found)
 }
+
+#[cfg(test)]
+#[path = "frontend_tests.rs"]
+mod tests;

@@ -391,3 +391,7 @@ fn read_service_name(
     }
     Some(name.to_owned())
 }
+
+#[cfg(test)]
+#[path = "manifest_tests.rs"]
+mod tests;

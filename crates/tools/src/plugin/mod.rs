@@ -4,10 +4,13 @@
 //! [`PluginWatch`] tells when to read again; [`new_plugin`] begins one. Nothing of a plugin is run by reading it.
 
 mod command;
+mod consent;
 mod folder;
 mod frontend;
 mod implementation;
+mod json;
 mod loader;
+mod manager;
 mod manifest;
 mod names;
 mod option;
@@ -16,16 +19,28 @@ mod place;
 mod problem;
 mod scaffold;
 mod schema;
+mod settings;
+mod settings_value;
+#[cfg(test)]
+mod testing;
 mod tool_file;
 mod tree;
 mod wants;
 mod watch;
+mod yaml;
 
+pub use consent::{Consent, ConsentError, Consents, PluginState, decide};
 pub use loader::{Found, PluginLoader, Reading, read_plugin, read_plugin_with_warnings};
+pub use manager::{PluginError, PluginManager, PluginParts, PluginStatus, Standing};
 pub use package::{
     ConfigChoice, ConfigKind, ConfigOption, ConfigScope, Frontend, HookDeclaration, Implementation,
     Permission, Permissions, PluginPackage, PluginTool, ScriptCommand, ServiceDeclaration,
 };
 pub use problem::PluginProblem;
 pub use scaffold::{NewPluginError, Template, new_plugin};
+pub use settings::{
+    MissingSetting, NewValue, Origin, PluginSettings, SecretState, Setting, SettingValue,
+    SettingsError,
+};
+pub use settings_value::{UnfitValue, find_option, parse_text};
 pub use watch::{PluginWatch, WatchError};

@@ -170,3 +170,7 @@ pub(super) fn host(text: &str) -> Result<String, String> {
         _ => Err(wrong()),
     }
 }
+
+#[cfg(test)]
+#[path = "names_tests.rs"]
+mod tests;

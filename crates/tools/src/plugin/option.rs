@@ -176,6 +176,7 @@ pub(super) fn read_options(
 }
 
 fn read_option(place: &Place<'_>, plugin: &str, report: &mut Report) -> Option<ConfigOption> {
+    let before = report.count();
     place.known(FIELDS, report);
     let key = read_key(place, plugin, report);
     if place.field("type").is_none() {
@@ -229,7 +230,9 @@ fn read_option(place: &Place<'_>, plugin: &str, report: &mut Report) -> Option<C
         required,
         variable,
     };
-    check_shape(place, &option, report);
+    if report.count() == before {
+        check_shape(place, &option, report);
+    }
     Some(option)
 }
 
@@ -386,3 +389,7 @@ fn check_shape(place: &Place<'_>, option: &ConfigOption, report: &mut Report) {
     };
     report.problem(&at, Code::BadDefault, message);
 }
+
+#[cfg(test)]
+#[path = "option_tests.rs"]
+mod tests;

@@ -207,14 +207,18 @@ impl<'n> Place<'n> {
 
     /// Warns of fields that nobody reads.
     pub(super) fn known(&self, names: &[&str], report: &mut Report) {
-        self.strangers(names, Some, report);
+        self.strangers(
+            names,
+            |hint| Some(format!("this field is not known and is ignored{hint}")),
+            report,
+        );
     }
 
     /// Warns only of fields that look like one of these.
     pub(super) fn misspelt(&self, names: &[&str], report: &mut Report) {
         self.strangers(
             names,
-            |hint| Some(hint).filter(|hint| !hint.is_empty()),
+            |hint| (!hint.is_empty()).then(|| format!("this field is not known{hint}")),
             report,
         );
     }
@@ -222,7 +226,7 @@ impl<'n> Place<'n> {
     fn strangers(
         &self,
         names: &[&str],
-        worth_it: impl Fn(String) -> Option<String>,
+        words: impl Fn(String) -> Option<String>,
         report: &mut Report,
     ) {
         let Value::Map(entries) = &self.node.value else {
@@ -232,7 +236,7 @@ impl<'n> Place<'n> {
             if names.contains(&entry.key.as_str()) {
                 continue;
             }
-            let Some(hint) = worth_it(did_you_mean(&entry.key, names.iter().copied())) else {
+            let Some(message) = words(did_you_mean(&entry.key, names.iter().copied())) else {
                 continue;
             };
             let key = Node {
@@ -244,11 +248,7 @@ impl<'n> Place<'n> {
                 node: &key,
                 path: self.below(&entry.key),
             };
-            report.warning(
-                &place,
-                Code::UnknownKey,
-                format!("this field is not known and is ignored{hint}"),
-            );
+            report.warning(&place, Code::UnknownKey, message);
         }
     }
 

@@ -33,7 +33,7 @@ pub(super) fn read_schema(place: &Place<'_>, report: &mut Report) -> Option<Json
         report.problem(
             at.as_ref().unwrap_or(place),
             Code::RemoteReference,
-            "this refers to something outside of this schema, and nothing is fetched; copy it into $defs and write \
+            "this refers to something that is not in this schema, and nothing is fetched; copy it into $defs and write \
              #/$defs/…",
         );
     } else {

@@ -13,12 +13,13 @@ use serde_json::{Map, Value as Json, json};
 use super::command::read_timeout;
 use super::folder::{Folder, shown};
 use super::implementation::{read_handler, read_implementation};
+use super::json::read_json;
 use super::manifest::label;
 use super::option::{Taken, read_options};
 use super::place::Place;
 use super::problem::{Code, Report};
 use super::schema::read_schema;
-use super::tree::{Value, read_json};
+use super::tree::Value;
 use super::wants::{Wants, ask_for_command};
 use super::{Implementation, Permissions, PluginTool};
 use crate::limits::{
@@ -335,3 +336,7 @@ fn read_examples(root: &Place<'_>, report: &mut Report) -> Vec<ToolExample> {
     });
     examples.collect()
 }
+
+#[cfg(test)]
+#[path = "tool_file_tests.rs"]
+mod tests;

@@ -1,0 +1,365 @@
+//! Brings plugins to life: what was read and accepted goes into the registry, and follows the folders.
+//!
+//! Reading is the loader's, saying yes is a person's (`consent`), running is the executors'. Each plugin is one
+//! source of the registry, so it comes and goes whole.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwap;
+use serde::Serialize;
+
+use super::consent::{Consents, PluginState};
+use super::{
+    Found, Implementation, Permissions, PluginLoader, PluginPackage, PluginProblem, PluginSettings,
+    PluginTool, PluginWatch, WatchError,
+};
+use crate::engine::{Engine, NodeExecutor, WorkflowExecutor};
+use crate::hook::Hook;
+use crate::plugin::ConsentError;
+use crate::registry::{Offer, Prepared, RegisterError, Source};
+use crate::script::{
+    ScriptExecutor, ScriptFiles, ScriptHook, ScriptHost, ScriptPlugin, ScriptRunner,
+};
+use crate::{Executor, ToolManager};
+
+/// What a plugin manager is put together from.
+pub struct PluginParts {
+    pub manager: ToolManager,
+    pub loader: PluginLoader,
+    pub consents: Consents,
+    pub settings: Arc<PluginSettings>,
+    pub runner: Arc<dyn ScriptRunner>,
+    pub files: Arc<dyn ScriptFiles>,
+    pub engine: Arc<dyn Engine>,
+}
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct PluginManager(Arc<Inner>);
+
+struct Inner {
+    parts: PluginParts,
+    status: ArcSwap<Vec<PluginStatus>>,
+    /// One reload at a time; holds the plugins that are in the registry.
+    registered: Mutex<BTreeSet<String>>,
+}
+
+/// A plugin and where it stands.
+#[derive(Debug, Clone)]
+pub struct PluginStatus {
+    pub name: String,
+    pub folder: PathBuf,
+    pub state: Standing,
+    /// As it was read; `None` if it could not be.
+    pub package: Option<PluginPackage>,
+    /// What does not keep it from working.
+    pub warnings: Vec<PluginProblem>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "state", rename_all = "lowercase")]
+pub enum Standing {
+    Enabled,
+    Disabled,
+    /// Waits for a person to accept what it asks for.
+    Pending {
+        new: Permissions,
+    },
+    Broken {
+        problems: Vec<PluginProblem>,
+    },
+}
+
+/// Why a plugin could not be switched on or off.
+#[derive(Debug, thiserror::Error)]
+pub enum PluginError {
+    #[error("there is no plugin '{name}'{}", near(.suggestions))]
+    Unknown {
+        name: String,
+        suggestions: Vec<String>,
+    },
+    #[error("the plugin '{name}' is broken: {}", first(.problems))]
+    Broken {
+        name: String,
+        problems: Vec<PluginProblem>,
+    },
+    #[error("the plugin '{name}' asks for more than was accepted: {}", listed(.missing))]
+    NotAccepted { name: String, missing: Permissions },
+    #[error(transparent)]
+    Consent(#[from] ConsentError),
+}
+
+fn near(names: &[String]) -> String {
+    match names.first() {
+        Some(name) => format!("; did you mean '{name}'?"),
+        None => "; innkeeper plugin list shows those there are".to_owned(),
+    }
+}
+
+fn first(problems: &[PluginProblem]) -> String {
+    problems
+        .first()
+        .map(ToString::to_string)
+        .unwrap_or_default()
+}
+
+fn listed(permissions: &Permissions) -> String {
+    let words: Vec<_> = permissions.iter().map(|one| one.as_str()).collect();
+    words.join(", ")
+}
+
+impl PluginManager {
+    /// Reads nothing yet.
+    pub fn new(parts: PluginParts) -> Self {
+        Self(Arc::new(Inner {
+            parts,
+            status: ArcSwap::default(),
+            registered: Mutex::default(),
+        }))
+    }
+
+    /// Reads all folders anew and makes the registry follow. Runs that are under way keep what they have.
+    /// Blocking.
+    pub fn reload(&self) {
+        let inner = &self.0;
+        let mut registered = inner
+            .registered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut status: Vec<_> = inner
+            .parts
+            .loader
+            .scan()
+            .into_iter()
+            .map(|found| inner.stand(found))
+            .collect();
+
+        let mut changes = Vec::new();
+        for plugin in &mut status {
+            let (Standing::Enabled, Some(package)) = (&plugin.state, &plugin.package) else {
+                continue;
+            };
+            match inner.source(package) {
+                Ok(source) => changes.push((source_name(&plugin.name), source)),
+                Err(error) => plugin.state = broken(&error),
+            }
+        }
+        let wanted: BTreeSet<_> = changes.iter().map(|(name, _)| name.clone()).collect();
+        let registry = inner.parts.manager.registry();
+        for gone in registered.difference(&wanted) {
+            registry.remove(gone);
+        }
+        let failures: BTreeMap<_, _> = registry.replace_all(changes).into_iter().collect();
+        for plugin in &mut status {
+            if let Some(error) = failures.get(&source_name(&plugin.name))
+                && plugin.state == Standing::Enabled
+            {
+                plugin.state = broken(error);
+            }
+        }
+        *registered = wanted
+            .into_iter()
+            .filter(|name| !failures.contains_key(name))
+            .collect();
+        inner.status.store(Arc::new(status));
+    }
+
+    /// All plugins as they were read last, by name.
+    pub fn plugins(&self) -> Arc<Vec<PluginStatus>> {
+        self.0.status.load_full()
+    }
+
+    pub fn find(&self, name: &str) -> Result<PluginStatus, PluginError> {
+        let all = self.plugins();
+        match all.iter().find(|plugin| plugin.name == name) {
+            Some(plugin) => Ok(plugin.clone()),
+            None => {
+                let mut near: Vec<_> = all
+                    .iter()
+                    .map(|plugin| (strsim::osa_distance(name, &plugin.name), &plugin.name))
+                    .filter(|(distance, other)| *distance <= other.chars().count().max(3) / 3)
+                    .collect();
+                near.sort();
+                Err(PluginError::Unknown {
+                    name: name.to_owned(),
+                    suggestions: near.into_iter().map(|(_, name)| name.clone()).collect(),
+                })
+            }
+        }
+    }
+
+    /// A person has looked at `accepted` and said yes. What the plugin asks for beyond that is not granted.
+    pub fn enable(&self, name: &str, accepted: &Permissions) -> Result<(), PluginError> {
+        let plugin = self.find(name)?;
+        let package = match (plugin.package, plugin.state) {
+            (Some(package), Standing::Enabled | Standing::Disabled | Standing::Pending { .. }) => {
+                package
+            }
+            (_, Standing::Broken { problems }) => {
+                return Err(PluginError::Broken {
+                    name: name.to_owned(),
+                    problems,
+                });
+            }
+            (None, _) => {
+                return Err(PluginError::Broken {
+                    name: name.to_owned(),
+                    problems: Vec::new(),
+                });
+            }
+        };
+        let missing = package.permissions.beyond(accepted);
+        if !missing.is_empty() {
+            return Err(PluginError::NotAccepted {
+                name: name.to_owned(),
+                missing,
+            });
+        }
+        self.0
+            .parts
+            .consents
+            .enable(name, &package.version, &package.permissions)?;
+        self.reload();
+        Ok(())
+    }
+
+    pub fn disable(&self, name: &str) -> Result<(), PluginError> {
+        self.find(name)?;
+        self.0.parts.consents.disable(name)?;
+        self.reload();
+        Ok(())
+    }
+
+    pub fn settings(&self) -> &Arc<PluginSettings> {
+        &self.0.parts.settings
+    }
+
+    pub fn consents(&self) -> &Consents {
+        &self.0.parts.consents
+    }
+
+    /// Follows the folders, and what people decide in another process, until the watch is dropped.
+    pub fn watch(&self) -> Result<PluginWatch, WatchError> {
+        let manager = self.clone();
+        let mut folders = self.0.parts.loader.folders().to_vec();
+        folders.extend(self.0.parts.consents.folder());
+        PluginWatch::start(folders, move || manager.reload())
+    }
+}
+
+fn source_name(plugin: &str) -> String {
+    format!("plugin:{plugin}")
+}
+
+fn broken(error: &RegisterError) -> Standing {
+    Standing::Broken {
+        problems: vec![PluginProblem {
+            file: "plugin.yaml".to_owned(),
+            line: None,
+            column: None,
+            field: None,
+            code: error.code(),
+            message: error.to_string(),
+        }],
+    }
+}
+
+impl Inner {
+    fn stand(&self, found: Found) -> PluginStatus {
+        let (state, package) = match found.outcome {
+            Err(problems) => (Standing::Broken { problems }, None),
+            Ok(package) => (self.consented(&package), Some(package)),
+        };
+        PluginStatus {
+            name: found.name,
+            folder: found.folder,
+            state,
+            package,
+            warnings: found.warnings,
+        }
+    }
+
+    /// Where nobody can tell what was accepted, nothing was.
+    fn consented(&self, package: &PluginPackage) -> Standing {
+        match self.parts.consents.state(package) {
+            Ok(PluginState::Enabled) => Standing::Enabled,
+            Ok(PluginState::Disabled) => Standing::Disabled,
+            Ok(PluginState::Pending { new }) => Standing::Pending { new },
+            Err(error) => Standing::Broken {
+                problems: vec![PluginProblem {
+                    file: "plugin.yaml".to_owned(),
+                    line: None,
+                    column: None,
+                    field: None,
+                    code: "plugin.consent_unreadable",
+                    message: error.to_string(),
+                }],
+            },
+        }
+    }
+
+    fn source(&self, package: &PluginPackage) -> Result<Source, RegisterError> {
+        let host = ScriptHost {
+            runner: self.parts.runner.clone(),
+            settings: self.parts.settings.clone(),
+            files: self.parts.files.clone(),
+        };
+        let about = |tool: Option<&PluginTool>| ScriptPlugin {
+            name: package.name.clone(),
+            root: package.root.clone(),
+            options: package
+                .config
+                .iter()
+                .chain(tool.into_iter().flat_map(|tool| &tool.config))
+                .cloned()
+                .collect(),
+            granted: package.permissions.clone(),
+        };
+        let script = |tool: Option<&PluginTool>, command| {
+            Arc::new(ScriptExecutor::new(host.clone(), about(tool), command)) as Arc<dyn Executor>
+        };
+        let tools = package
+            .tools
+            .iter()
+            .map(|tool| {
+                let prepared = Prepared::new(tool.definition.clone())?;
+                Ok(match &tool.implementation {
+                    Implementation::Service { name } => Offer::of_service(prepared, name.clone()),
+                    Implementation::Script(command) => {
+                        Offer::new(prepared, script(Some(tool), command.clone()))
+                    }
+                    Implementation::Workflow { id } => {
+                        let engine = self.parts.engine.clone();
+                        let workflow = id.clone();
+                        Offer::new(prepared, Arc::new(WorkflowExecutor { engine, workflow }))
+                    }
+                    Implementation::Node { full_type } => {
+                        let engine = self.parts.engine.clone();
+                        let full_type = full_type.clone();
+                        Offer::new(prepared, Arc::new(NodeExecutor { engine, full_type }))
+                    }
+                })
+            })
+            .collect::<Result<_, RegisterError>>()?;
+        let hooks = package.hooks.iter().map(|hook| {
+            Arc::new(ScriptHook::new(host.clone(), about(None), hook.clone())) as Arc<dyn Hook>
+        });
+        let services = package
+            .services
+            .iter()
+            .map(|service| (service.name.clone(), script(None, service.command.clone())));
+        let replaceable = package
+            .permissions
+            .iter()
+            .filter_map(|one| one.as_str().strip_prefix("service:override:"))
+            .map(str::to_owned);
+        Ok(Source {
+            tools,
+            hooks: hooks.collect(),
+            services: services.collect(),
+            may_replace: replaceable.collect(),
+        })
+    }
+}

@@ -1,0 +1,262 @@
+//! A plugin's script as a tool or a service: the arguments object goes in on stdin, the answer comes out on stdout.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::Value as Json;
+use tokio_util::sync::CancellationToken;
+
+use super::answer::{self, Output};
+use super::files::{ScriptFiles, allowed, with_files};
+use super::{
+    EnvironmentValue, Line, ScriptJob, ScriptLimits, ScriptReach, ScriptRunner, StderrLines,
+};
+use crate::limits::{DEFAULT_SCRIPT_TIMEOUT, MAX_SCRIPT_INPUT_BYTES, MAX_SCRIPT_TIMEOUT};
+use crate::plugin::{ConfigOption, Permissions, PluginSettings, ScriptCommand};
+use crate::{Executor, Invocation, Pattern, Progress, Redactor, ToolError, UserId};
+
+/// What all scripts of an instance share.
+#[derive(Clone)]
+pub struct ScriptHost {
+    pub runner: Arc<dyn ScriptRunner>,
+    pub settings: Arc<PluginSettings>,
+    pub files: Arc<dyn ScriptFiles>,
+}
+
+/// What a script needs to know of its plugin.
+#[derive(Debug, Clone)]
+pub struct ScriptPlugin {
+    pub name: String,
+    pub root: PathBuf,
+    /// The options that become environment variables: the plugin's, and the tool's own.
+    pub options: Vec<ConfigOption>,
+    /// What a person has accepted.
+    pub granted: Permissions,
+}
+
+/// Runs a script for each call: a tool, or a service that a plugin provides.
+pub struct ScriptExecutor {
+    host: ScriptHost,
+    plugin: ScriptPlugin,
+    command: ScriptCommand,
+}
+
+impl ScriptExecutor {
+    pub fn new(host: ScriptHost, plugin: ScriptPlugin, command: ScriptCommand) -> Self {
+        Self {
+            host,
+            plugin,
+            command,
+        }
+    }
+
+    async fn answer(
+        &self,
+        call: &Invocation,
+        environment: Vec<(String, EnvironmentValue)>,
+        redactor: &Redactor,
+    ) -> Result<Json, ToolError> {
+        let context = &call.context;
+        let files = self.host.files.as_ref();
+        let arguments = with_files(call, files, &self.plugin, &self.command).await?;
+        let stdin = Json::Object(arguments).to_string().into_bytes();
+        // A file in base64 is a third longer than the file.
+        if stdin.len() > 2 * MAX_SCRIPT_INPUT_BYTES {
+            return Err(ToolError::invalid(format!(
+                "the arguments have more than {MAX_SCRIPT_INPUT_BYTES} bytes"
+            )));
+        }
+        let timeout = self
+            .command
+            .timeout
+            .or(call
+                .tool
+                .execution
+                .timeout_ms
+                .map(std::time::Duration::from_millis))
+            .unwrap_or(DEFAULT_SCRIPT_TIMEOUT)
+            .min(MAX_SCRIPT_TIMEOUT);
+        let job = self.host.job(
+            &self.plugin,
+            &self.command,
+            JobParts {
+                environment,
+                stdin,
+                timeout,
+                stderr: progress_lines(context.progress.clone(), redactor.clone()),
+                cancel: context.cancel.clone(),
+            },
+        );
+        let end = self.host.runner.run(job).await?;
+        let answer = answer::read(&end);
+        for line in &answer.logs {
+            context.progress.report(None, &redactor.redact_text(line));
+        }
+        let Output { value, files } = answer.outcome?;
+        let allowed = allowed("write", &self.plugin, &self.command.write, &context.caller);
+        let mut written = Vec::new();
+        for file in files {
+            let done = self
+                .host
+                .files
+                .write(&context.caller, &file.uri, file.bytes, &allowed)
+                .await;
+            if let Err(mut error) = done {
+                if !written.is_empty() {
+                    error.message = format!(
+                        "{}; already written by this call: {}",
+                        error.message,
+                        written.join(", ")
+                    );
+                }
+                return Err(error);
+            }
+            written.push(file.uri);
+        }
+        Ok(value)
+    }
+}
+
+#[async_trait]
+impl Executor for ScriptExecutor {
+    async fn execute(&self, call: Invocation) -> Result<Json, ToolError> {
+        let caller = &call.context.caller;
+        let mut environment = self.host.environment(&self.plugin, &caller.user).await?;
+        let redactor = redactor(&self.plugin, &environment);
+        for (name, value) in [
+            ("INNKEEPER_CALL_ID", call.context.call_id.as_str()),
+            ("INNKEEPER_TOOL", call.tool.id.as_str()),
+            ("INNKEEPER_PROJECT", caller.project.as_str()),
+            ("INNKEEPER_USER", caller.user.as_str()),
+            ("INNKEEPER_PLUGIN", self.plugin.name.as_str()),
+        ] {
+            environment.push((name.to_owned(), EnvironmentValue::Plain(value.to_owned())));
+        }
+        match self.answer(&call, environment, &redactor).await {
+            Ok(mut value) => {
+                redactor.redact_json(&mut value);
+                Ok(value)
+            }
+            Err(mut error) => {
+                error.message = redactor.redact_text(&error.message).into_owned();
+                Err(error)
+            }
+        }
+    }
+}
+
+/// What differs from one job of a plugin to the next.
+pub(super) struct JobParts {
+    pub(super) environment: Vec<(String, EnvironmentValue)>,
+    pub(super) stdin: Vec<u8>,
+    pub(super) timeout: std::time::Duration,
+    pub(super) stderr: StderrLines,
+    pub(super) cancel: CancellationToken,
+}
+
+impl ScriptHost {
+    pub(super) async fn environment(
+        &self,
+        plugin: &ScriptPlugin,
+        user: &UserId,
+    ) -> Result<Vec<(String, EnvironmentValue)>, ToolError> {
+        let settings = Arc::clone(&self.settings);
+        let (name, options, user) = (plugin.name.clone(), plugin.options.clone(), user.clone());
+        let read = move || settings.environment(&name, &options, &user);
+        match tokio::task::spawn_blocking(read).await {
+            Ok(environment) => Ok(environment?),
+            Err(error) => Err(ToolError::failed(format!(
+                "the settings of {} could not be read: {error}",
+                plugin.name
+            ))),
+        }
+    }
+
+    pub(super) fn job(
+        &self,
+        plugin: &ScriptPlugin,
+        command: &ScriptCommand,
+        parts: JobParts,
+    ) -> ScriptJob {
+        ScriptJob {
+            program: command.program.clone(),
+            arguments: command.arguments.clone(),
+            directory: plugin.root.clone(),
+            environment: parts.environment,
+            stdin: parts.stdin,
+            limits: ScriptLimits {
+                timeout: parts.timeout,
+                ..ScriptLimits::default()
+            },
+            reach: ScriptReach {
+                read: vec![plugin.root.clone()],
+                write: Vec::new(),
+                hosts: hosts(plugin, command),
+            },
+            stderr: parts.stderr,
+            cancel: parts.cancel,
+        }
+    }
+}
+
+/// What the plugin was granted; of that, a command that names hosts gets those it names.
+fn hosts(plugin: &ScriptPlugin, command: &ScriptCommand) -> Vec<String> {
+    let granted = plugin.granted.iter();
+    let granted: Vec<_> = granted
+        .filter_map(|permission| permission.as_str().strip_prefix("net:"))
+        .collect();
+    match command.hosts.is_empty() {
+        true => granted.into_iter().map(str::to_owned).collect(),
+        false => {
+            let is_granted = |host: &&String| {
+                granted
+                    .iter()
+                    .any(|pattern| Pattern::new(*pattern).matches(host))
+            };
+            command.hosts.iter().filter(is_granted).cloned().collect()
+        }
+    }
+}
+
+/// Looks for the secrets that this very script was given, so that not even its progress shows them.
+pub(super) fn redactor(
+    plugin: &ScriptPlugin,
+    environment: &[(String, EnvironmentValue)],
+) -> Redactor {
+    let secrets = environment.iter().filter_map(|(name, value)| match value {
+        EnvironmentValue::Plain(_) => None,
+        EnvironmentValue::Secret(secret) => Some((format!("{}.{name}", plugin.name), secret)),
+    });
+    Redactor::new(secrets)
+}
+
+#[derive(Deserialize)]
+struct ProgressLine {
+    #[serde(default)]
+    fraction: Option<f64>,
+    #[serde(default)]
+    message: String,
+}
+
+/// `@progress {"fraction": 0.5, "message": "halfway"}` on stderr is progress, everything else is stderr.
+fn progress_lines(progress: Progress, redactor: Redactor) -> StderrLines {
+    StderrLines::to(move |line| {
+        let Some(json) = line.strip_prefix("@progress ") else {
+            return Line::Keep;
+        };
+        match serde_json::from_str::<ProgressLine>(json) {
+            Ok(line) => {
+                let message = answer::cut(&redactor.redact_text(&line.message));
+                progress.report(line.fraction, &message);
+                Line::Taken
+            }
+            Err(_) => Line::Keep,
+        }
+    })
+}
+
+#[cfg(test)]
+#[path = "executor_tests.rs"]
+mod tests;
