@@ -56,6 +56,12 @@ impl Patience {
     }
 }
 
+/// The time that half of the rounds stay below: what a person meets, not what the machine can do at best.
+pub fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
 /// What a row was measured against.
 #[derive(Debug, Clone, Default)]
 pub struct Row {

@@ -67,7 +67,10 @@ async fn a_grant_is_given_once_and_can_be_taken_back() {
     store.close().await.unwrap();
 
     let store = Store::open(&path).await.unwrap();
-    assert_eq!(store.grants().list().await.unwrap(), [first.clone()]);
+    assert_eq!(
+        store.grants().list().await.unwrap(),
+        std::slice::from_ref(&first)
+    );
     assert!(store.grants().revoke(first.id).await.unwrap());
     assert!(!store.grants().revoke(first.id).await.unwrap());
     assert_eq!(store.grants().find(&key("T")).await.unwrap(), None);

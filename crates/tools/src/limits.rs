@@ -243,3 +243,61 @@ pub const INTERPRETER_PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Longest text of one setting; it has to pass as an environment variable.
 pub const MAX_SETTING_BYTES: usize = 64 * 1024;
+// Policy.
+
+/// Rules of a policy.
+pub const MAX_RULES: usize = 1_000;
+/// Argument patterns of one rule.
+pub const MAX_RULE_ARGUMENTS: usize = 20;
+/// Longest pattern, argument name, rule name or reason.
+pub const MAX_RULE_CHARS: usize = 500;
+/// Elements of a list argument that a rule looks at; a longer list cannot be decided.
+pub const MAX_RULE_ELEMENTS: usize = 1_000;
+/// Longest argument that a pattern about places is compared with; a longer one cannot be decided.
+pub const MAX_PLACE_CHARS: usize = 10_000;
+
+// Approvals.
+
+/// How long a person has to answer when nothing else is said.
+pub const APPROVAL_TIMEOUT: Duration = Duration::from_secs(10 * 60);
+/// Longest reason of an answer that is passed on.
+pub const MAX_APPROVAL_REASON_CHARS: usize = 500;
+/// Runs that may have answers "for this run" at the same time.
+pub const MAX_RUNS_WITH_GRANTS: usize = 10_000;
+/// Answers "for this run" in one run.
+pub const MAX_GRANTS_PER_RUN: usize = 200;
+/// Questions that may wait for an answer at the same time.
+pub const MAX_OPEN_QUESTIONS: usize = 1_000;
+// Built-in tools: time and dice.
+
+/// Longest name of a time zone; the longest there is has 32 letters.
+pub const MAX_TIME_ZONE_CHARS: usize = 64;
+/// Names proposed for a time zone that does not exist.
+pub const MAX_TIME_ZONE_HINTS: usize = 3;
+/// Dice in one throw.
+pub const MAX_DICE: u32 = 100;
+pub const MAX_DICE_SIDES: u32 = 1_000_000;
+/// Largest number added to a throw or taken from it.
+pub const MAX_DICE_MODIFIER: i64 = 1_000_000;
+/// Numbers drawn for one die before the source is called broken; one in 2^44 draws is thrown away.
+pub const MAX_DICE_DRAWS: usize = 16;
+
+// Built-in tools: JSON queries.
+
+/// Largest JSON that is looked into, as text.
+pub const MAX_JSON_QUERY_BYTES: usize = 4 << 20;
+pub const MAX_JSON_QUERY_NODES: usize = 200_000;
+/// Levels of the JSON; what serde_json itself reads.
+pub const MAX_JSON_QUERY_DEPTH: usize = 127;
+pub const MAX_JSON_QUERY_CHARS: usize = 1_000;
+/// Brackets and parentheses inside each other in a query; the parser of paths recurses on them.
+pub const MAX_JSON_QUERY_NESTING: usize = 8;
+/// Values visited for one query at most.
+pub const MAX_JSON_QUERY_WORK: f64 = 20_000_000.0;
+/// What one use of a pattern counts for: it is compiled each time.
+pub const JSON_QUERY_PATTERN_WORK: f64 = 1_000.0;
+/// The same for a pattern that counts repetitions or stands in the JSON.
+pub const JSON_QUERY_HEAVY_PATTERN_WORK: f64 = 200_000.0;
+pub const MAX_JSON_QUERY_MATCHES: usize = 1_000;
+/// All matches together.
+pub const MAX_JSON_QUERY_RESULT_BYTES: usize = 1 << 20;

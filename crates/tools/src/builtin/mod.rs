@@ -29,3 +29,17 @@ pub fn source(tools: impl IntoIterator<Item = Tool>) -> Result<Source, RegisterE
     }
     Ok(source)
 }
+
+pub mod clock;
+mod declare;
+pub mod dice;
+//e
+//h
+pub mod json_query;
+//s
+#[cfg(test)]
+mod testing;
+//t
+
+/// What a model is told about a tool, and what runs it.
+pub type Tool = (ToolDefinition, Arc<dyn Executor>);

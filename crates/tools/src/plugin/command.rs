@@ -13,7 +13,6 @@ use crate::limits::{
 /// Programs that run a script which is named behind them.
 const INTERPRETERS: &[&str] = &[
     "python",
-    "python3",
     "node",
     "nodejs",
     "bun",
@@ -197,22 +196,57 @@ fn check_arguments(
             return;
         }
     }
-    if !INTERPRETERS.contains(&program) {
+    check_script(place, program, arguments, folder, report);
+}
+
+/// An interpreter needs something to interpret, and it must be there.
+fn check_script(
+    place: &Place<'_>,
+    program: &str,
+    arguments: &[String],
+    folder: &Folder,
+    report: &mut Report,
+) {
+    // `python3.12` is `python`.
+    let bare = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    if !INTERPRETERS.contains(&bare) {
         return;
     }
-    let mut words = arguments.iter().map(String::as_str);
-    let script =
-        words.find(|word| NO_SCRIPT.contains(word) || !(word.starts_with('-') || *word == "run"));
-    match script {
+    let mut first = None;
+    let mut after_flag = false;
+    for word in arguments.iter().map(String::as_str) {
+        if NO_SCRIPT.contains(&word) {
+            return;
+        }
+        if word.starts_with('-') {
+            after_flag = !word.contains('=');
+            continue;
+        }
+        if word == "run" && first.is_none() {
+            continue;
+        }
+        let is_file = folder
+            .inside(word)
+            .is_ok_and(|path| folder.root.join(path).is_file());
+        if is_file {
+            return;
+        }
+        first = first.or(Some(word));
+        // What stands behind a flag may be its value; anything else was meant as the script.
+        if !after_flag {
+            break;
+        }
+        after_flag = false;
+    }
+    match first {
+        Some(word) => {
+            folder.existing(place, word, Kind::File, report);
+        }
         None => report.problem(
             place,
             Code::BadCommand,
             format!("'{program}' alone runs nothing; name the script behind it"),
         ),
-        Some(word) if NO_SCRIPT.contains(&word) => {}
-        Some(word) => {
-            folder.existing(place, word, Kind::File, report);
-        }
     }
 }
 

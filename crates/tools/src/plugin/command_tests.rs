@@ -43,6 +43,16 @@ fn commands_are_split_into_words() {
             "python",
             vec!["s.py", "a && b", "$HOME"],
         ),
+        (
+            json!("python3.12 -W ignore s.py"),
+            "python3.12",
+            vec!["-W", "ignore", "s.py"],
+        ),
+        (
+            json!("python3.12 -W ignore s.py"),
+            "python3.12",
+            vec!["-W", "ignore", "s.py"],
+        ),
         (json!("jq .x"), "jq", vec![".x"]),
         (
             json!("python s.py https://example.com/a/../../b"),
@@ -120,6 +130,16 @@ fn commands_stay_in_the_folder() {
         (json!("../bin/x"), "plugin.path_outside", "leads out"),
         (
             json!("python missing.py"),
+            "plugin.path_missing",
+            "no file 'missing.py'",
+        ),
+        (
+            json!("python3.12 -u missing.py"),
+            "plugin.path_missing",
+            "no file 'missing.py'",
+        ),
+        (
+            json!("python missing.py s.py"),
             "plugin.path_missing",
             "no file 'missing.py'",
         ),

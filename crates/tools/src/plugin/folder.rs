@@ -6,6 +6,9 @@ use std::fs;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+
 use super::place::Place;
 use super::problem::{Code, Report};
 use crate::limits::{MAX_PLUGIN_DEPTH, MAX_PLUGIN_FILES};
@@ -25,13 +28,18 @@ const NOISE: &[&str] = &[
 pub(super) struct Folder {
     /// Absolute, without links.
     pub(super) root: PathBuf,
+    /// The same, as a handle that opens nothing outside, whatever is swapped for a link meanwhile.
+    dir: Dir,
 }
 
 impl Folder {
     pub(super) fn open(path: &Path) -> std::io::Result<Self> {
         let root = path.canonicalize()?;
         match root.is_dir() {
-            true => Ok(Self { root }),
+            true => Ok(Self {
+                dir: Dir::open_ambient_dir(&root, ambient_authority())?,
+                root,
+            }),
             false => Err(std::io::ErrorKind::NotADirectory.into()),
         }
     }
@@ -160,13 +168,13 @@ impl Folder {
                 return None;
             }
         };
-        if !real.starts_with(&self.root) {
+        let Ok(inner) = real.strip_prefix(&self.root) else {
             let message = "this link leads out of the plugin's folder; put a copy here instead";
             report.about_file(Code::LinkOutside, None, message);
             return None;
-        }
+        };
         let read = || -> std::io::Result<Option<Vec<u8>>> {
-            let about = fs::metadata(&real)?;
+            let about = self.dir.metadata(inner)?;
             if !about.is_file() {
                 return Err(std::io::Error::other("it is no plain file"));
             }
@@ -174,7 +182,7 @@ impl Folder {
                 return Ok(None);
             }
             let mut bytes = Vec::new();
-            let file = fs::File::open(&real)?;
+            let file = self.dir.open(inner)?;
             file.take(limit as u64 + 1).read_to_end(&mut bytes)?;
             Ok(Some(bytes).filter(|bytes| bytes.len() <= limit))
         };

@@ -15,11 +15,11 @@ pub(super) fn read_frontend(
     let place = root.map("frontend", report)?;
     place.known(&["type", "dev", "build", "vanilla"], report);
     let types = [("vite", "build"), ("vanilla", "vanilla")];
-    let style = place.choice("type", &types, report);
-    let style = style.unwrap_or(match place.field("build") {
-        None if place.field("vanilla").is_some() => "vanilla",
-        _ => "build",
-    });
+    let style = match place.field("type") {
+        Some(_) => place.choice("type", &types, report)?,
+        None if place.field("build").is_none() && place.field("vanilla").is_some() => "vanilla",
+        None => "build",
+    };
     let Some(part) = place.field(style) else {
         place.missing(style, "say where the files of the page are", report);
         return None;
@@ -42,19 +42,10 @@ pub(super) fn read_frontend(
         .filter_map(|(at, text)| find(at, text, base.as_deref(), folder, report))
         .collect();
     let entry = entry?;
-    let base = base.unwrap_or_else(|| {
-        let guess = entry.iter().next().map(PathBuf::from);
-        let guess = guess.filter(|guess| *guess != entry).unwrap_or_default();
-        report.warning(
-            &part,
-            Code::FrontendPath,
-            format!(
-                "{base_field} is missing; '{}' is taken",
-                dot_if_empty(&guess)
-            ),
-        );
-        guess
-    });
+    let base = match base {
+        Some(base) => base,
+        None => guess_base(&part, base_field, &entry, report)?,
+    };
     Some(Frontend {
         entry,
         styles,
@@ -62,11 +53,24 @@ pub(super) fn read_frontend(
     })
 }
 
-fn dot_if_empty(path: &Path) -> String {
-    match path.as_os_str().is_empty() {
-        true => ".".to_owned(),
-        false => shown(path),
+/// Without a word about it, the folder in which the entry lies.
+fn guess_base(part: &Place<'_>, field: &str, entry: &Path, report: &mut Report) -> Option<PathBuf> {
+    // A wrong one has been reported already.
+    if part.field(field).is_some() {
+        return None;
     }
+    let base = entry.iter().next().map(PathBuf::from);
+    let Some(base) = base.filter(|base| base != entry) else {
+        let remedy = "put the files of the page into a folder of their own, and name it here";
+        part.missing(field, remedy, report);
+        return None;
+    };
+    report.warning(
+        part,
+        Code::FrontendPath,
+        format!("{field} is missing; '{}' is taken", shown(&base)),
+    );
+    Some(base)
 }
 
 /// The folder that is served, if it is said or usual.
@@ -80,7 +84,13 @@ fn read_base(
     match part.field(field) {
         Some(place) => {
             let path = place.as_text(report)?;
-            folder.existing(&place, path, Kind::Folder, report)
+            let base = folder.existing(&place, path, Kind::Folder, report)?;
+            if base.as_os_str().is_empty() {
+                let message = "the whole plugin would be served; put the files of the page into a folder of their own";
+                report.problem(&place, Code::BadValue, message);
+                return None;
+            }
+            Some(base)
         }
         None => default
             .map(PathBuf::from)
@@ -111,7 +121,7 @@ fn find(
                 Code::PathOutside,
                 format!(
                     "'{path}' is not in '{}', the folder that is served",
-                    dot_if_empty(base)
+                    shown(base)
                 ),
             );
             return None;
@@ -119,7 +129,7 @@ fn find(
         report.warning(
             place,
             Code::FrontendPath,
-            format!("'{path}' should be relative to '{}'", dot_if_empty(base)),
+            format!("'{path}' should be relative to '{}'", shown(base)),
         );
     }
     Some(found)

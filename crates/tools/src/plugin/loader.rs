@@ -9,18 +9,16 @@ use std::path::{Path, PathBuf};
 
 use super::PluginPackage;
 use super::PluginTool;
-use super::folder::{Folder, is_noise, shown, unreadable};
+use super::folder::{Folder, is_noise, unreadable};
 use super::manifest::{Manifest, read_manifest};
 use super::problem::{Code, PluginProblem, Report};
-use super::tool_file::{Around, read_tool};
+use super::tools::read_tools;
 use super::wants::ask_for_command;
 use super::yaml::read_yaml;
 use super::{Implementation, Permissions};
-use crate::limits::{MAX_MANIFEST_BYTES, MAX_PLUGIN_FILES, MAX_PLUGIN_TOOLS, MAX_PLUGINS};
-use crate::pattern::loose;
+use crate::limits::{MAX_MANIFEST_BYTES, MAX_PLUGINS};
 
 const MANIFEST: &str = "plugin.yaml";
-const TOOL_FILE: &str = ".tool.json";
 
 /// Where plugins are looked for.
 #[derive(Debug, Clone)]
@@ -263,101 +261,6 @@ fn all_permissions(manifest: &Manifest, tools: &[PluginTool]) -> Permissions {
         ask_for_command(command, &mut permissions);
     }
     permissions
-}
-
-fn read_tools(
-    folder: &Folder,
-    entry: &Path,
-    manifest: &Manifest,
-    report: &mut Report,
-) -> Vec<PluginTool> {
-    let files = tool_files(folder, entry);
-    if files.len() > MAX_PLUGIN_TOOLS {
-        report.enter(shown(entry));
-        report.about_file(
-            Code::TooManyTools,
-            None,
-            format!(
-                "there are {} tool files; a plugin has at most {MAX_PLUGIN_TOOLS} tools",
-                files.len()
-            ),
-        );
-        return Vec::new();
-    }
-    let around = Around {
-        folder,
-        plugin: &manifest.name,
-        wants: &manifest.wants,
-        taken: &manifest.taken,
-    };
-    let tools: Vec<PluginTool> = files
-        .iter()
-        .filter_map(|file| read_tool(file, &around, report))
-        .collect();
-    check_ids(&tools, report);
-    tools
-}
-
-/// Those in the folder itself and in the folders right below it, in order.
-fn tool_files(folder: &Folder, entry: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    let mut folders = Vec::new();
-    list(folder, entry, &mut files, Some(&mut folders));
-    for below in folders {
-        list(folder, &below, &mut files, None);
-    }
-    files.sort();
-    files
-}
-
-fn list(
-    folder: &Folder,
-    relative: &Path,
-    files: &mut Vec<PathBuf>,
-    mut folders: Option<&mut Vec<PathBuf>>,
-) {
-    let Ok(entries) = fs::read_dir(folder.root.join(relative)) else {
-        return;
-    };
-    for entry in entries.flatten().take(MAX_PLUGIN_FILES) {
-        let name = entry.file_name();
-        let path = relative.join(&name);
-        if name.to_string_lossy().ends_with(TOOL_FILE) {
-            files.push(path);
-        } else if let Some(folders) = folders.as_deref_mut()
-            && entry.file_type().is_ok_and(|kind| kind.is_dir())
-            && !is_noise(&name)
-        {
-            folders.push(path);
-        }
-    }
-}
-
-/// Names that a call could not tell apart: letter case and `:` for `.` make no difference.
-fn check_ids(tools: &[PluginTool], report: &mut Report) {
-    let mut seen: HashMap<String, (&str, &Path)> = HashMap::new();
-    for tool in tools {
-        let definition = &tool.definition;
-        for id in std::iter::once(&definition.id).chain(&definition.aliases) {
-            let id = id.as_str();
-            let Some((other, file)) = seen.insert(loose(id), (id, &tool.file)) else {
-                continue;
-            };
-            let message = match (other == id, file == tool.file) {
-                (_, true) => format!("'{id}' is only another spelling of '{other}'; remove one"),
-                (true, _) => format!(
-                    "'{id}' is also in {}; give each tool its own id",
-                    shown(file)
-                ),
-                (false, _) => format!(
-                    "'{id}' cannot be told from '{other}' in {}; give each tool its own id",
-                    shown(file)
-                ),
-            };
-            report.enter(shown(&tool.file));
-            report.about_file(Code::DuplicateTool, None, message);
-        }
-    }
 }
 
 #[cfg(test)]

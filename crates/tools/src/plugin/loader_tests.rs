@@ -265,23 +265,6 @@ fn folders_that_nest_without_end_are_told() {
     assert_eq!(sample.problem().code, "plugin.too_many_files");
 }
 
-#[test]
-fn too_many_tools_are_told_in_one_message() {
-    let mut sample = Sample::new(WITH_TOOLS);
-    for index in 0..=MAX_PLUGIN_TOOLS {
-        sample = sample.file(
-            &format!("tools/{index}.tool.json"),
-            tool(&format!("t{index}")),
-        );
-    }
-    let problem = sample.problem();
-    assert_eq!(problem.code, "plugin.too_many_tools");
-    assert_eq!(
-        problem.to_string(),
-        "tools: there are 201 tool files; a plugin has at most 200 tools"
-    );
-}
-
 #[cfg(unix)]
 mod links {
     use std::os::unix::fs::symlink;
@@ -464,6 +447,48 @@ fn every_code_has_a_row_in_the_guide() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), count, "a code is there twice");
+}
+
+/// The blocks that are marked with a file name make up one plugin.
+#[test]
+fn the_plugin_of_the_guide_is_sound() {
+    let guide = include_str!("../../../../docs/plugins.md");
+    let home = tempfile::tempdir().unwrap();
+    let root = home.path().join("weather");
+    let mut blocks = 0;
+    for part in guide.split("\n```").skip(1) {
+        let (info, text) = part.split_once('\n').unwrap_or_default();
+        let Some((_, file)) = info.split_once("file=") else {
+            continue;
+        };
+        let path = root.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        blocks += 1;
+    }
+    assert_eq!(blocks, 5);
+    for file in [
+        "nodes/n",
+        "web/main.js",
+        "web/style.css",
+        "scripts/archive.mjs",
+    ] {
+        let path = root.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "").unwrap();
+    }
+    let reading = read_plugin_with_warnings(&root);
+    assert_eq!(reading.warnings, []);
+    let package = reading.outcome.unwrap();
+    assert_eq!(
+        (
+            package.tools.len(),
+            package.hooks.len(),
+            package.config.len()
+        ),
+        (2, 1, 2)
+    );
+    assert!(package.permissions.has("net:archive.example.com"));
 }
 
 /// Text that is nearly a manifest: more of it gets past the reader than of noise.

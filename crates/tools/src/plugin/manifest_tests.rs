@@ -1,6 +1,8 @@
 use std::time::Duration;
 
 use super::*;
+use crate::Pattern;
+use crate::hook::{HookFailure, HookPoint};
 use crate::plugin::testing::{MINIMAL, Sample, row};
 use crate::plugin::{ConfigScope, PluginPackage};
 

@@ -5,6 +5,7 @@
 
 mod command;
 mod consent;
+mod declared;
 mod folder;
 mod frontend;
 mod implementation;
@@ -24,7 +25,9 @@ mod settings_value;
 #[cfg(test)]
 mod testing;
 mod tool_file;
+mod tools;
 mod tree;
+mod variable;
 mod wants;
 mod watch;
 mod yaml;

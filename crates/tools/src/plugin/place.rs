@@ -239,11 +239,7 @@ impl<'n> Place<'n> {
             let Some(message) = words(did_you_mean(&entry.key, names.iter().copied())) else {
                 continue;
             };
-            let key = Node {
-                value: Value::Null,
-                line: entry.line,
-                column: entry.column,
-            };
+            let key = Node::mark(entry.line, entry.column);
             let place = Place {
                 node: &key,
                 path: self.below(&entry.key),

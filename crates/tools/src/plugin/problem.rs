@@ -141,7 +141,11 @@ impl Report {
         self.problems.len()
     }
 
-    pub(super) fn finish(self) -> (Vec<PluginProblem>, Vec<PluginProblem>) {
+    /// Problems and warnings, in the order in which an author meets them.
+    pub(super) fn finish(mut self) -> (Vec<PluginProblem>, Vec<PluginProblem>) {
+        for list in [&mut self.problems, &mut self.warnings] {
+            list.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
+        }
         (self.problems, self.warnings)
     }
 

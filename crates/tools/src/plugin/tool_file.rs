@@ -4,6 +4,7 @@
 //! everything else is read the same way from both.
 
 use std::path::Path;
+use std::time::Duration;
 
 use innkeeper_protocol::{
     Execution, ExecutionMode, ToolDefinition, ToolExample, ToolId, ToolKind, check_declaration,
@@ -34,6 +35,37 @@ pub(super) struct Around<'p> {
     pub(super) taken: &'p Taken,
 }
 
+/// A tool, and where each of its names stands: another file may have the same.
+pub(super) struct NamedTool {
+    pub(super) tool: PluginTool,
+    pub(super) names: Vec<Name>,
+}
+
+pub(super) struct Name {
+    pub(super) text: String,
+    pub(super) field: String,
+    pub(super) line: usize,
+    pub(super) column: usize,
+}
+
+fn names(root: &Place<'_>) -> Vec<Name> {
+    let ids = ["id", "toolId"]
+        .iter()
+        .filter_map(|field| root.field(field));
+    let aliases = root.field("aliases").map(|aliases| aliases.children());
+    let places = ids.chain(aliases.into_iter().flatten());
+    let named = places.filter_map(|place| match &place.node.value {
+        Value::Text(text) => Some(Name {
+            text: text.clone(),
+            line: place.node.line,
+            column: place.node.column,
+            field: place.path,
+        }),
+        _ => None,
+    });
+    named.collect()
+}
+
 /// Of the first form alone, of the second alone, of both.
 const FIELDS_A: &[&str] = &["id", "implementation", "configSchema"];
 const FIELDS_B: &[&str] = &["toolId", "handler"];
@@ -57,7 +89,7 @@ pub(super) fn read_tool(
     relative: &Path,
     around: &Around<'_>,
     report: &mut Report,
-) -> Option<PluginTool> {
+) -> Option<NamedTool> {
     report.enter(shown(relative));
     let before = report.count();
     let text = around.folder.read(relative, MAX_TOOL_FILE_BYTES, report)?;
@@ -72,21 +104,21 @@ pub(super) fn read_tool(
         Form::B => FIELDS_B,
     };
     let extra = read_extra(&root, own, report);
-    let mut wants = around.wants.clone();
+    let mut wants = Wants::default();
     let mut permissions = read_requests(&root, &mut wants, report);
+    wants.ask(&mut permissions);
     let mut execution = read_execution(&root, report);
     let mut implementation = match form {
         Form::A => read_implementation(&root, around.folder, report),
         Form::B => read_handler(&root, relative, around.folder, report),
     };
     if let Some(Implementation::Script(command)) = &mut implementation {
+        around.wants.give(command);
         wants.give(command);
-        command.timeout = command
-            .timeout
-            .or(execution.timeout_ms.map(std::time::Duration::from_millis));
-        let timeout = command
-            .timeout
-            .and_then(|time| u64::try_from(time.as_millis()).ok());
+        let timeout = execution.timeout_ms.map(Duration::from_millis);
+        command.timeout = command.timeout.or(timeout);
+        let timeout = command.timeout.map(|time| time.as_millis());
+        let timeout = timeout.and_then(|time| u64::try_from(time).ok());
         execution.timeout_ms = execution.timeout_ms.or(timeout);
         ask_for_command(command, &mut permissions);
     }
@@ -132,11 +164,15 @@ pub(super) fn read_tool(
         report.declaration(&root.field("parameters").unwrap_or(root), &error);
         return None;
     }
-    Some(PluginTool {
-        definition,
-        implementation: implementation?,
-        file: relative.to_owned(),
-        config,
+    let names = names(&root);
+    Some(NamedTool {
+        tool: PluginTool {
+            definition,
+            implementation: implementation?,
+            file: relative.to_owned(),
+            config,
+        },
+        names,
     })
 }
 

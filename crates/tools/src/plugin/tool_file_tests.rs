@@ -1,8 +1,6 @@
-use std::time::Duration;
-
 use super::*;
 use crate::plugin::ScriptCommand;
-use crate::plugin::testing::{MINIMAL, Sample, WITH_TOOLS, row};
+use crate::plugin::testing::{MINIMAL, Sample, row};
 
 const SEED: &str = r#"{
   "id": "BilibiliFetch:getSubtitle",
@@ -426,6 +424,24 @@ fn every_mistake_is_named_with_its_place() {
         ),
         (
             row(
+                r#""id": "a", "parameters": {"$schema": "http://127.0.0.1/s"}"#,
+                "1:27 parameters",
+                "plugin.bad_schema",
+                "",
+            ),
+            true,
+        ),
+        (
+            row(
+                r#""id": "a", "parameters": {"$schema": 5}"#,
+                "1:39 parameters.$schema",
+                "plugin.bad_schema",
+                "",
+            ),
+            true,
+        ),
+        (
+            row(
                 r#""id": "a", "output": 5"#,
                 "1:23 output",
                 "plugin.bad_schema",
@@ -534,49 +550,26 @@ fn fields_that_are_slips_or_without_effect_are_warnings() {
 }
 
 #[test]
-fn names_that_cannot_be_told_apart_name_both_files() {
-    let tool = |id: &str| {
-        format!(
-            r#"{{"id": "{id}", "description": "d", "implementation": {{"type": "service", "service": "A.b"}}}}"#
-        )
-    };
-    for (second, says) in [
-        ("File.Read", "'File.Read' is also in tools/a.tool.json"),
-        (
-            "file:read",
-            "'file:read' cannot be told from 'File.Read' in tools/a.tool.json",
-        ),
-    ] {
-        let sample = Sample::new(WITH_TOOLS)
-            .file("tools/a.tool.json", tool("File.Read"))
-            .file("tools/sub/b.tool.json", tool(second));
-        let problem = sample.problem();
-        assert_eq!(problem.file, "tools/sub/b.tool.json");
-        assert_eq!(problem.code, "plugin.duplicate_tool");
-        assert!(problem.message.contains(says), "{problem}");
+fn schemas_may_nest_and_refer_to_themselves() {
+    for (open, close) in [("{\"not\": ", "}"), ("{\"properties\": {\"a\": ", "}}")] {
+        let depth = 110 / open.matches('{').count();
+        let deep = format!("{}{{}}{}", open.repeat(depth), close.repeat(depth));
+        let text = format!(
+            r#"{{"id": "t", "description": "d", "implementation": {{"type": "service", "service": "A.b"}},
+                "parameters": {{"type": "object", "properties": {{"x": {deep}}}}}}}"#
+        );
+        assert_eq!(Sample::tool(&text).package().tools.len(), 1);
     }
-}
-
-#[test]
-fn tools_are_found_one_folder_deep() {
-    let tool = |id: &str| {
-        format!(
-            r#"{{"id": "{id}", "description": "d", "implementation": {{"type": "service", "service": "A.b"}}}}"#
-        )
-    };
-    let package = Sample::new(WITH_TOOLS)
-        .file("tools/a.tool.json", tool("a"))
-        .file("tools/sub/b.tool.json", tool("b"))
-        .file("tools/sub/deep/c.tool.json", tool("c"))
-        .file("tools/node_modules/d.tool.json", tool("d"))
-        .file("tools/other.json", "not read")
-        .package();
-    let ids: Vec<_> = package
-        .tools
-        .iter()
-        .map(|tool| tool.definition.id.as_str())
-        .collect();
-    assert_eq!(ids, ["a", "b"]);
+    for schema in [
+        r##"{"type": "object", "properties": {"x": {"$ref": "#"}}}"##,
+        r##"{"type": "object", "properties": {"x": {"$ref": "#/$defs/x"}}, "$defs": {"x": {"$ref": "#/$defs/x"}}}"##,
+    ] {
+        let text = format!(
+            r#"{{"id": "t", "description": "d", "implementation": {{"type": "service", "service": "A.b"}},
+                "parameters": {schema}}}"#
+        );
+        assert_eq!(Sample::tool(&text).package().tools.len(), 1, "{schema}");
+    }
 }
 
 #[test]

@@ -31,6 +31,15 @@ pub(super) struct Entry {
 }
 
 impl Node {
+    /// Nothing but a place, for messages.
+    pub(super) fn mark(line: usize, column: usize) -> Self {
+        Self {
+            value: Value::Null,
+            line,
+            column,
+        }
+    }
+
     pub(super) fn to_json(&self) -> Json {
         match &self.value {
             Value::Null => Json::Null,

@@ -90,6 +90,13 @@ impl Prepared {
     }
 }
 
+impl Prepared {
+    /// Whether an object of arguments fits the declared parameters.
+    pub fn accepts(&self, arguments: &Json) -> bool {
+        self.parameters.is_valid(arguments)
+    }
+}
+
 fn is_id(id: &str) -> bool {
     !id.is_empty()
         && id.chars().nth(MAX_TOOL_ID_CHARS).is_none()

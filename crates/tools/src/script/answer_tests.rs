@@ -1,1 +1,225 @@
+use serde_json::json;
 
+use super::*;
+
+fn end(exit: i32, stdout: &str, stderr: &str) -> ScriptEnd {
+    ScriptEnd {
+        exit: ExitKind::Code(exit),
+        stdout: stdout.as_bytes().to_vec(),
+        stdout_truncated: false,
+        stderr: stderr.as_bytes().to_vec(),
+        stderr_truncated: false,
+    }
+}
+
+#[test]
+fn good_answers() {
+    for (stdout, expected) in [
+        ("", json!(null)),
+        (" \n", json!(null)),
+        ("null", json!(null)),
+        ("42\n", json!(42)),
+        (r#"{"a": [1, 2]}"#, json!({"a": [1, 2]})),
+        ("\u{feff}{\"a\": 1}", json!({"a": 1})),
+        ("  plain text \n\n", json!("  plain text")),
+        ("{broken", json!("{broken")),
+        (
+            r#"{"success": "yes", "outputData": 1}"#,
+            json!({"success": "yes", "outputData": 1}),
+        ),
+        (
+            r#"{"success": true, "outputData": {"n": 1}}"#,
+            json!({"n": 1}),
+        ),
+        (
+            r#"{"success": true, "outputData": null, "extra": 1}"#,
+            json!(null),
+        ),
+        (r#"{"success": true}"#, json!(null)),
+        // Not the envelope after all: nothing of it is lost.
+        (
+            r#"{"success": true, "count": 3}"#,
+            json!({"success": true, "count": 3}),
+        ),
+    ] {
+        let answer = read(&end(0, stdout, "noise on stderr is no failure"));
+        assert_eq!(answer.outcome.unwrap().value, expected, "{stdout}");
+    }
+}
+
+#[test]
+fn bad_ends() {
+    for (exit, stdout, stderr, code, reason, message) in [
+        (
+            1,
+            "",
+            "Traceback\nValueError: no\n",
+            ErrorCode::ToolExecutionFailed,
+            "script.exit",
+            "the script ended with exit code 1: Traceback\nValueError: no",
+        ),
+        (
+            3,
+            "{\"a\": 1}",
+            "",
+            ErrorCode::ToolExecutionFailed,
+            "script.exit",
+            "the script ended with exit code 3 and said nothing on stderr",
+        ),
+        (
+            1,
+            r#"{"success": true, "outputData": 1}"#,
+            "x",
+            ErrorCode::ToolExecutionFailed,
+            "script.exit",
+            "the script ended with exit code 1: x",
+        ),
+        (
+            1,
+            r#"{"success": false, "error": {"type": "ScriptError", "message": "no such column."}}"#,
+            "noise",
+            ErrorCode::ToolExecutionFailed,
+            "script.script_error",
+            "no such column",
+        ),
+        (
+            0,
+            r#"{"success": false, "error": {"type": "TimeoutError", "message": "slow"}}"#,
+            "",
+            ErrorCode::ToolTimeout,
+            "script.timeout_error",
+            "slow",
+        ),
+        (
+            0,
+            r#"{"success": false, "error": {"type": "DependencyError", "message": "no numpy"}}"#,
+            "",
+            ErrorCode::ToolUnavailable,
+            "script.dependency_error",
+            "no numpy",
+        ),
+        (
+            0,
+            r#"{"success": false, "error": {"type": "SecurityError", "message": "no"}}"#,
+            "",
+            ErrorCode::ToolPolicyDenied,
+            "script.security_error",
+            "no",
+        ),
+        (
+            0,
+            r#"{"success": false, "error": {"type": "ParameterValidationError", "message": "bad", "details": {"at": 1}}}"#,
+            "",
+            ErrorCode::ToolInvalidArguments,
+            "script.parameter_validation_error",
+            "bad ({\"at\":1})",
+        ),
+        (
+            0,
+            r#"{"success": false, "error": {"type": "Table Missing!", "message": "x", "details": "y"}}"#,
+            "",
+            ErrorCode::ToolExecutionFailed,
+            "script.table_missing",
+            "x (y)",
+        ),
+        (
+            0,
+            r#"{"success": false, "error": "just text"}"#,
+            "",
+            ErrorCode::ToolExecutionFailed,
+            "script.script_error",
+            "just text",
+        ),
+        (
+            0,
+            r#"{"success": false}"#,
+            "",
+            ErrorCode::ToolExecutionFailed,
+            "script.script_error",
+            "the script failed and did not say why",
+        ),
+        (
+            0,
+            r#"{"success": false}"#,
+            "why\n",
+            ErrorCode::ToolExecutionFailed,
+            "script.script_error",
+            "the script failed: why",
+        ),
+    ] {
+        let error = read(&end(exit, stdout, stderr)).outcome.unwrap_err();
+        assert_eq!(
+            (error.code, error.reason.as_deref(), error.message.as_str()),
+            (code, Some(reason), message),
+            "{stdout}"
+        );
+        assert_eq!(
+            error.permanent,
+            code == ErrorCode::ToolInvalidArguments,
+            "{stdout}"
+        );
+    }
+    let mut killed = end(0, "", "");
+    killed.exit = ExitKind::Signal(9);
+    let message = read(&killed).outcome.unwrap_err().message;
+    assert!(message.contains("signal 9"), "{message}");
+    let mut flooded = end(0, "[1", "");
+    flooded.stdout_truncated = true;
+    let error = read(&flooded).outcome.unwrap_err();
+    assert_eq!(error.reason.as_deref(), Some("script.output_too_large"));
+}
+
+#[test]
+fn files_and_logs_of_the_envelope() {
+    let text = json!({
+        "success": true,
+        "logs": ["one", {"two": 2}],
+        "files": [{"uri": "user://a.txt", "text": "é"}, {"uri": "user://b", "base64": "AP8="}],
+    });
+    let answer = read(&end(0, &text.to_string(), ""));
+    assert_eq!(answer.logs, ["one", "{\"two\":2}"]);
+    let output = answer.outcome.unwrap();
+    assert_eq!(output.value, json!({"files": ["user://a.txt", "user://b"]}));
+    let bytes: Vec<_> = output.files.into_iter().map(|file| file.bytes).collect();
+    assert_eq!(bytes, ["é".as_bytes().to_vec(), vec![0, 255]]);
+
+    let too_many: Vec<_> = (0..=MAX_SCRIPT_FILES)
+        .map(|n| json!({"uri": n.to_string(), "text": ""}))
+        .collect();
+    for (files, problem) in [
+        (json!({}), "a list"),
+        (json!([{"text": "x"}]), "number 1 has no uri"),
+        (json!([{"uri": "u"}]), "either text or base64"),
+        (
+            json!([{"uri": "u", "text": "", "base64": ""}]),
+            "either text or base64",
+        ),
+        (json!([{"uri": "u", "base64": "!"}]), "no base64"),
+        (json!(too_many), "more than 32"),
+    ] {
+        let text = json!({"success": true, "files": files}).to_string();
+        let error = read(&end(0, &text, "")).outcome.unwrap_err();
+        assert_eq!(error.code, ErrorCode::ToolResultInvalid);
+        assert!(error.message.contains(problem), "{}", error.message);
+    }
+}
+
+#[test]
+fn what_is_told_is_bounded() {
+    let many: String = (0..100).map(|n| format!("line {n}\n")).collect();
+    let lines = last_lines(many.as_bytes());
+    assert_eq!(lines.lines().count(), MAX_SCRIPT_TOLD_LINES);
+    assert!(lines.ends_with("line 99"));
+    let long = format!("{}end", "é".repeat(5_000));
+    let told = last_lines(long.as_bytes());
+    assert_eq!(told.chars().count(), MAX_SCRIPT_MESSAGE_CHARS);
+    assert!(told.ends_with("end"));
+    let text =
+        json!({"success": false, "error": {"message": long}, "logs": vec![""; 100]}).to_string();
+    let answer = read(&end(0, &text, ""));
+    assert_eq!(answer.logs.len(), MAX_SCRIPT_TOLD_LINES);
+    assert_eq!(
+        answer.outcome.unwrap_err().message.chars().count(),
+        MAX_SCRIPT_MESSAGE_CHARS + 1
+    );
+}

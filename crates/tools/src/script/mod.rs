@@ -208,3 +208,6 @@ impl ScriptRunner for NoSandbox {
         Err(ScriptError::NoSandbox)
     }
 }
+
+#[cfg(test)]
+mod shipped_tests;

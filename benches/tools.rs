@@ -1,0 +1,180 @@
+//! What a call costs beside the tool itself: `cargo bench -p innkeeper-benches --bench tools`.
+//!
+//! A trivial tool among many others is called through the whole way: looked up, bound, validated, allowed, run,
+//! redacted, written to the audit log. The limit it is held against is one validation with the compiled schema
+//! and one clone of the arguments: less than that nobody can do.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use innkeeper_benches::{Bar, Row, Table, median};
+use innkeeper_protocol::event::RunId;
+use innkeeper_protocol::{Outcome, ToolDefinition, parse};
+use innkeeper_store::{LocalBus, Store};
+use innkeeper_tools::policy::{Nobody, Policy};
+use innkeeper_tools::registry::{Offer, Prepared, Source};
+use innkeeper_tools::{
+    Caller, Executor, FileLayer, Invocation, Parts, RunOptions, SystemClock, ToolError, ToolManager,
+};
+use serde_json::{Value as Json, json};
+
+type Failed = Box<dyn std::error::Error>;
+
+const SIZES: [usize; 4] = [10, 100, 1_000, 10_000];
+/// A tenfold registry may cost so much more; a linear one would cost ten times as much.
+const MOST_GROWTH: f64 = 1.5;
+
+struct Nothing;
+
+#[async_trait]
+impl Executor for Nothing {
+    async fn execute(&self, _: Invocation) -> Result<Json, ToolError> {
+        Ok(Json::Null)
+    }
+}
+
+fn definition(number: usize) -> ToolDefinition {
+    let parameters = json!({
+        "type": "object",
+        "properties": {
+            "city": {"type": "string", "minLength": 1, "maxLength": 100},
+            "days": {"type": "integer", "minimum": 1, "maximum": 14, "default": 3},
+            "units": {"type": "string", "enum": ["metric", "imperial"]},
+            "detail": {"type": "boolean"},
+        },
+        "required": ["city"],
+        "additionalProperties": false,
+    });
+    let mut tool = ToolDefinition::new(format!("Plugin{number}.Weather"), "The weather.", parameters);
+    tool.aliases = vec![format!("weather_{number}").as_str().into()];
+    tool.source = "builtin".to_owned();
+    tool
+}
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let asked = |name: &str| args.iter().any(|arg| arg == name);
+    if asked("--list") || asked("--test") {
+        return ExitCode::SUCCESS;
+    }
+    let rounds = if asked("--quick") { 2_000 } else { 20_000 };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build();
+    let mut table = Table::default();
+    let end = runtime
+        .map_err(Failed::from)
+        .and_then(|runtime| runtime.block_on(measure(&mut table, rounds)));
+    if let Err(error) = end {
+        println!("error: {error}");
+        return ExitCode::FAILURE;
+    }
+    println!();
+    for missed in &table.missed {
+        println!("MISSED {missed}");
+    }
+    println!("{} bars missed", table.missed.len());
+    match asked("--strict") && !table.missed.is_empty() {
+        true => ExitCode::FAILURE,
+        false => ExitCode::SUCCESS,
+    }
+}
+
+async fn measure(table: &mut Table, rounds: usize) -> Result<(), Failed> {
+    table.head("One call of a trivial tool, the whole way, at the median");
+    let limit = limit(rounds)?;
+    let mut before: Option<Duration> = None;
+    for size in SIZES {
+        let started = Instant::now();
+        let manager = manager(size).await?;
+        let loading = started.elapsed();
+        let listing = Instant::now();
+        let listed = manager.registry().snapshot().tools().len();
+        let listing = listing.elapsed();
+        let time = call(&manager, size, rounds).await?;
+        let growth = before.map(|before| time.as_secs_f64() / before.as_secs_f64());
+        let mut row = Row::new(format!("{size} tools"), 0, time)
+            .against(limit)
+            .doubling(growth);
+        if size == 1_000 {
+            row = row.bar(Bar::AtMost(Duration::from_micros(10)));
+        }
+        if growth.is_some() {
+            row = row.bar(Bar::Doubling(MOST_GROWTH));
+        }
+        table.row(&row);
+        println!(
+            "    {listed} tools checked, compiled and registered in {loading:.1?}, listed in {listing:.1?}"
+        );
+        before = Some(time);
+        manager.store().flush().await?;
+    }
+    println!("  (the last ratio is against the row above: ten times as many tools)");
+    Ok(())
+}
+
+/// What no way around can be cheaper than.
+fn limit(rounds: usize) -> Result<Duration, Failed> {
+    let validator = innkeeper_tools::registry::Prepared::new(definition(0))?;
+    let arguments = json!({"city": "Lisbon", "days": 3, "units": "metric", "detail": true});
+    let times = (0..rounds)
+        .map(|_| {
+            let start = Instant::now();
+            std::hint::black_box(validator.accepts(&arguments.clone()));
+            start.elapsed()
+        })
+        .collect();
+    Ok(median(times))
+}
+
+async fn manager(size: usize) -> Result<ToolManager, Failed> {
+    let home = tempfile::tempdir()?;
+    let manager = ToolManager::new(Parts {
+        files: FileLayer::open(home.path())?,
+        store: Store::in_memory().await?,
+        bus: Arc::new(LocalBus::default()),
+        approver: Arc::new(Nobody),
+        policy: Policy::default(),
+        clock: Arc::new(SystemClock),
+    });
+    let executor: Arc<dyn Executor> = Arc::new(Nothing);
+    let tools = (0..size)
+        .map(|number| {
+            let prepared = Prepared::new(definition(number))?;
+            Ok(Offer::new(prepared, executor.clone()))
+        })
+        .collect::<Result<_, Failed>>()?;
+    let source = Source {
+        tools,
+        ..Source::default()
+    };
+    manager.registry().replace("builtin", source)?;
+    Ok(manager)
+}
+
+async fn call(manager: &ToolManager, size: usize, rounds: usize) -> Result<Duration, Failed> {
+    let text = format!(
+        "<|[REQUEST_TOOL]|>\ncommand:»»»plugin{}.weather«««\nCity:»»»Lisbon«««\nDays:»»»3«««\nunits:»»»metric«««\ndetail:»»»true«««\n<|[END_TOOL]|>",
+        size / 2
+    );
+    let reply = parse(&text);
+    let request = reply.calls().next().ok_or("the text holds a call")?;
+    let run = manager.begin(Caller::person(RunId::new("bench")), RunOptions::default());
+    let mut times = Vec::with_capacity(rounds);
+    for round in 0..rounds {
+        let start = Instant::now();
+        let observation = run.run_call(request).await;
+        times.push(start.elapsed());
+        if !matches!(observation.outcome, Outcome::Success { .. }) {
+            return Err(format!("the call failed: {observation:?}").into());
+        }
+        // The log is written by somebody else; give it the time it takes, so that only the call is measured.
+        if round % 256 == 0 {
+            manager.store().flush().await?;
+        }
+    }
+    Ok(median(times))
+}
