@@ -47,7 +47,11 @@ fn definition(number: usize) -> ToolDefinition {
         "required": ["city"],
         "additionalProperties": false,
     });
-    let mut tool = ToolDefinition::new(format!("Plugin{number}.Weather"), "The weather.", parameters);
+    let mut tool = ToolDefinition::new(
+        format!("Plugin{number}.Weather"),
+        "The weather.",
+        parameters,
+    );
     tool.aliases = vec![format!("weather_{number}").as_str().into()];
     tool.source = "builtin".to_owned();
     tool

@@ -311,6 +311,33 @@ async fn tampering_is_found_where_it_begins() {
     }
 }
 
+/// Whoever changes a record and its hash as well breaks the link to the next one.
+#[tokio::test]
+async fn a_record_with_a_hash_made_for_it_is_found_by_the_next() {
+    let (_folder, path) = folder();
+    let store = Store::open(&path).await.unwrap();
+    for _ in 0..3 {
+        store.audit().append(entry("T")).await.unwrap();
+    }
+    let records = store.audit().query(AuditFilter::default()).await.unwrap();
+    let first = crate::audit_chain::Head {
+        id: 1,
+        hash: records[2].hash.clone(),
+    };
+    let forged = seal(entry("Harmless")).unwrap();
+    let second = first.next(forged.at_us, &forged.entry);
+    let mut other = behind_its_back(&path).await;
+    execute(&mut other, "DROP TRIGGER audit_no_update").await;
+    sqlx::query("UPDATE audit SET entry = ?, hash = ? WHERE id = 2")
+        .bind(&forged.entry)
+        .bind(&second.hash)
+        .execute(&mut other)
+        .await
+        .unwrap();
+    let broken = store.audit().verify().await.unwrap().broken.unwrap();
+    assert_eq!((broken.id, broken.what), (3, Tampering::Changed));
+}
+
 #[tokio::test]
 async fn the_same_entries_give_the_same_chain() {
     let first = store_with([entry("A"), entry("B")]).await;

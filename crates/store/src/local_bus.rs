@@ -132,8 +132,6 @@ impl Follower {
 impl EventSource for Follower {
     async fn next(&mut self) -> Received {
         loop {
-            // Marked before looking: what is published in between wakes us again.
-            self.last.mark_unchanged();
             if let Some(received) = self.look() {
                 return received;
             }

@@ -217,7 +217,6 @@ impl Requests {
     pub async fn wait(&self, scope: &str, request_id: &str) -> Result<(), StoreError> {
         let mut changes = self.owned.changes.subscribe();
         loop {
-            changes.mark_unchanged();
             let row = sqlx::query(
                 "SELECT owner, token FROM requests
                  WHERE scope = ? AND request_id = ? AND observations IS NULL",

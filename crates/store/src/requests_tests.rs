@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::Store;
 use crate::limits::MAX_REQUESTS;
-use crate::store::tests::{behind_its_back, folder};
+use crate::store::tests::{behind_its_back, entry, folder};
 
 fn new(claim: Claim) -> ClaimToken {
     match claim {
@@ -78,6 +78,15 @@ async fn a_dropped_claim_is_interrupted_and_can_be_finished() {
         requests.claim("u", "r", "h").await.unwrap(),
         Claim::Done { .. }
     ));
+}
+
+#[tokio::test]
+async fn a_claim_dropped_while_the_queue_is_full_is_interrupted_too() {
+    let store = Store::in_memory().await.unwrap();
+    let token = new(store.requests().claim("u", "r", "h").await.unwrap());
+    while store.audit().try_append(entry("T")).is_ok() {}
+    drop(token);
+    interrupted(store.requests().claim("u", "r", "h").await.unwrap());
 }
 
 #[tokio::test]

@@ -148,6 +148,8 @@ pub const MAX_NAMED_LINES: usize = 10;
 pub const MAX_KEPT_FILE_BYTES: u64 = 1024 * 1024;
 /// A shorter text would be found everywhere, so it could not be kept secret.
 pub const MIN_SECRET_CHARS: usize = 4;
+/// A line of a secret with several lines is looked for by itself if it has at least this many bytes.
+pub const MIN_SECRET_LINE_BYTES: usize = 16;
 /// Longest secret: a private key fits, and it still passes as an environment variable.
 pub const MAX_SECRET_BYTES: usize = 64 * 1024;
 /// Most names in a secret's name: `users.alice.plugins.signet.key` has five.
@@ -219,7 +221,9 @@ pub const DEFAULT_SCRIPT_TIMEOUT: Duration = Duration::from_secs(60);
 /// Longest time a script may take, whatever it declares.
 pub const MAX_SCRIPT_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 /// Most that a script is given on stdin, the files it is handed included.
-pub const MAX_SCRIPT_INPUT_BYTES: usize = 16 * 1024 * 1024;
+pub const MAX_SCRIPT_INPUT_BYTES: usize = 24 * 1024 * 1024;
+/// Most that the files for one call of a script may have together; in base64 they still fit into its input.
+pub const MAX_SCRIPT_FILE_BYTES: usize = 16 * 1024 * 1024;
 /// Most that a script may print; a file that it hands over is part of that.
 pub const MAX_SCRIPT_OUTPUT_BYTES: usize = 16 * 1024 * 1024;
 /// How much of the end of stderr is kept.
@@ -301,3 +305,62 @@ pub const JSON_QUERY_HEAVY_PATTERN_WORK: f64 = 200_000.0;
 pub const MAX_JSON_QUERY_MATCHES: usize = 1_000;
 /// All matches together.
 pub const MAX_JSON_QUERY_RESULT_BYTES: usize = 1 << 20;
+
+// Built-in tools: HTTP.
+
+/// For a whole request, redirects included, unless the settings or the call say otherwise.
+pub const DEFAULT_HTTP_TIMEOUT: Duration = Duration::from_secs(20);
+/// Longest time for a request, whatever is asked for.
+pub const MAX_HTTP_TIMEOUT: Duration = Duration::from_secs(120);
+pub const DEFAULT_HTTP_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Bytes of an answer that are kept unless the settings say otherwise.
+pub const DEFAULT_HTTP_BYTES: usize = 256 << 10;
+/// Bytes of an answer that are kept at most, whatever is asked for.
+pub const MAX_HTTP_BYTES: usize = 4 << 20;
+pub const MAX_HTTP_BODY_BYTES: usize = 1 << 20;
+pub const MAX_HTTP_URL_CHARS: usize = 4_096;
+pub const MAX_HTTP_REDIRECTS: usize = 5;
+/// Headers of a request.
+pub const MAX_HTTP_HEADERS: usize = 32;
+/// Names and values of a request's headers together.
+pub const MAX_HTTP_HEADER_BYTES: usize = 8 << 10;
+/// Header lines of an answer; one with more is not read.
+pub const MAX_HTTP_ANSWER_LINES: usize = 128;
+/// Headers of an answer that are shown.
+pub const MAX_HTTP_ANSWER_HEADERS: usize = 40;
+/// Longest value of a header that is shown.
+pub const MAX_HTTP_ANSWER_HEADER_CHARS: usize = 500;
+
+// Built-in tools: state and events.
+
+pub const MAX_STATE_PATH_CHARS: usize = 512;
+pub const MAX_STATE_PATH_PARTS: usize = 32;
+/// Changes in one call.
+pub const MAX_STATE_CHANGES: usize = 100;
+/// A whole state, about as written down.
+pub const MAX_STATE_BYTES: usize = 1 << 20;
+/// Levels of a state.
+pub const MAX_STATE_DEPTH: usize = 64;
+pub const MAX_EVENT_TYPE_CHARS: usize = 128;
+/// Words in the type of an event.
+pub const MAX_EVENT_TYPE_PARTS: usize = 8;
+pub const MAX_EVENT_PAYLOAD_BYTES: usize = 64 << 10;
+pub const MAX_EVENT_TARGET_CHARS: usize = 128;
+
+// Built-in tools: text.
+
+/// Largest text that is worked on.
+pub const MAX_TEXT_BYTES: usize = 1 << 20;
+/// Largest text that comes out.
+pub const MAX_TEXT_RESULT_BYTES: usize = 2 << 20;
+/// Longest pattern, as written.
+pub const MAX_TEXT_PATTERN_CHARS: usize = 2_000;
+/// Largest pattern, as compiled: the factor of its linear time.
+pub const MAX_TEXT_PATTERN_BYTES: usize = 1 << 20;
+/// Matches that are listed unless the call says otherwise.
+pub const DEFAULT_TEXT_MATCHES: usize = 100;
+pub const MAX_TEXT_MATCHES: usize = 1_000;
+/// Longest match that is shown whole.
+pub const MAX_TEXT_MATCH_CHARS: usize = 2_000;
+/// Parts of a split text.
+pub const MAX_TEXT_PARTS: usize = 10_000;

@@ -111,6 +111,10 @@ fn replace(
         private(&mut options);
     }
     let written = options.open(&new_path).and_then(|mut file| {
+        // Whoever made the file stricter meant it.
+        if let Ok(old) = fs::metadata(path) {
+            file.set_permissions(old.permissions())?;
+        }
         file.write_all(text.as_bytes())?;
         file.sync_all()
     });

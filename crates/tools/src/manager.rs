@@ -56,7 +56,7 @@ impl ToolManager {
             registry: Registry::default(),
             files: parts.files,
             policy: ArcSwap::from_pointee(parts.policy),
-            approvals: Approvals::new(parts.approver, parts.store.clone()),
+            approvals: Approvals::new(parts.approver, Some(parts.store.grants().clone())),
             tasks: Arc::new(Tasks::new(parts.clock.clone())),
             redactor: ArcSwap::from_pointee(Redactor::default()),
             store: parts.store,

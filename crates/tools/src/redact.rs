@@ -12,7 +12,7 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::{Map, Value as Json};
 
 use crate::Secret;
-use crate::limits::MIN_SECRET_CHARS;
+use crate::limits::{MIN_SECRET_CHARS, MIN_SECRET_LINE_BYTES};
 
 mod arguments;
 pub use arguments::redact_arguments;
@@ -175,8 +175,12 @@ struct Span {
 /// Every spelling of a secret that programs are likely to print.
 fn forms(secret: &str) -> BTreeSet<String> {
     let mut forms = BTreeSet::new();
-    // A key that was pasted with a line end is used, and printed, without it.
-    for value in [secret, secret.trim()] {
+    // A key that was pasted with a line end is used, and printed, without it; of one with many lines, a message may
+    // quote just one. The frame around a key in PEM is the same for everybody and no secret.
+    let lines = secret.lines().map(str::trim);
+    let telling =
+        lines.filter(|line| line.len() >= MIN_SECRET_LINE_BYTES && !line.starts_with("---"));
+    for value in [secret, secret.trim()].into_iter().chain(telling) {
         forms.insert(value.to_owned());
         forms.extend(json_forms(value));
         forms.extend(percent_forms(value));

@@ -21,6 +21,10 @@ fn secrets_are_cut_out_of_text() {
         ("D", "p\"w/é \\"),
         ("E", "abc"),
         ("F", "pasted key\n"),
+        (
+            "G",
+            "-----BEGIN KEY-----\nMIIBVwIBADANBgkq\nhkiG9w0\n-----END KEY-----\n",
+        ),
     ]);
     for (text, expected) in [
         ("nothing here", "nothing here"),
@@ -40,6 +44,9 @@ fn secrets_are_cut_out_of_text() {
         ("?k=p%22w/%C3%A9%20%5C&", "?k=[secret D]&"),
         ("abc", "abc"),
         ("a pasted key.", "a [secret F]."),
+        ("> MIIBVwIBADANBgkq", "> [secret G]"),
+        ("-----BEGIN KEY-----", "-----BEGIN KEY-----"),
+        ("hkiG9w0", "hkiG9w0"),
     ] {
         assert_eq!(redactor.redact_text(text), expected, "{text}");
     }
@@ -104,6 +111,8 @@ fn depth_does_not_matter() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn base64_is_seen_through(
         before in proptest::collection::vec(any::<u8>(), 0..7),

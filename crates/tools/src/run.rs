@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use innkeeper_protocol::event::RunId;
 use innkeeper_protocol::{
     Block, BoundCall, ErrorCode, Observation, Outcome, Reply, ToolCallRequest,
 };
@@ -35,6 +36,19 @@ pub struct ToolRun {
     pub(crate) budget: Arc<Budget>,
     pub(crate) cancel: CancellationToken,
     pub(crate) request_scope: Arc<str>,
+    _end: Arc<End>,
+}
+
+/// With the last clone of a run go the answers that people gave for it.
+struct End {
+    shared: Arc<Shared>,
+    run: RunId,
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.shared.approvals.end_run(&self.run);
+    }
 }
 
 impl ToolRun {
@@ -43,6 +57,10 @@ impl ToolRun {
             .request_scope
             .unwrap_or_else(|| format!("run:{}", caller.run));
         Self {
+            _end: Arc::new(End {
+                shared: shared.clone(),
+                run: caller.run.clone(),
+            }),
             snapshot: shared.registry.snapshot(),
             shared,
             budget: Arc::new(Budget::new(options.budget)),

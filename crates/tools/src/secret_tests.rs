@@ -91,6 +91,40 @@ fn what_people_wrote_survives() {
 }
 
 #[test]
+fn every_way_of_writing_tables_is_understood() {
+    for text in [
+        "plugins = { a = { key = \"old value\" } }\n",
+        "plugins.a.key = \"old value\"\n",
+        "[plugins]\na = { key = \"old value\" }\n",
+        "[plugins]\na.key = \"old value\"\n",
+        "[plugins.a]\nkey = \"old value\"\n[other]\n",
+    ] {
+        let (folder, secrets) = in_folder(Some(text));
+        assert_eq!(secrets.names().unwrap(), [name("plugins.a.key")], "{text}");
+        for key in [
+            "plugins.a.key",
+            "plugins.a.more",
+            "plugins.b.key",
+            "users.u.plugins.a.key",
+        ] {
+            secrets.set(&name(key), &Secret::new("new value")).unwrap();
+        }
+        for key in [
+            "plugins.a.key",
+            "plugins.a.more",
+            "plugins.b.key",
+            "users.u.plugins.a.key",
+        ] {
+            let now = fs::read_to_string(folder.path().join("secrets.toml")).unwrap();
+            let found = secrets.get(&name(key)).unwrap();
+            assert_eq!(found.unwrap().expose(), "new value", "{key} in {now}");
+            assert!(secrets.remove(&name(key)).unwrap(), "{key} in {now}");
+        }
+        assert!(secrets.names().unwrap().is_empty());
+    }
+}
+
+#[test]
 fn the_file_is_for_its_owner_alone() {
     let (folder, secrets) = in_folder(None);
     let path = folder.path().join("secrets.toml");

@@ -1,7 +1,13 @@
 //! Tools that come with the house. Each module gives a list of definitions with what runs them.
 
+pub mod clock;
+mod declare;
+pub mod dice;
 pub mod file;
+pub mod json_query;
 pub mod task;
+#[cfg(test)]
+mod testing;
 
 use std::sync::Arc;
 
@@ -9,6 +15,17 @@ use innkeeper_protocol::ToolDefinition;
 
 use crate::Executor;
 use crate::registry::{Offer, Prepared, RegisterError, Source};
+
+pub mod clock;
+mod declare;
+pub mod dice;
+pub mod event;
+pub mod http;
+pub mod json_query;
+pub mod state;
+#[cfg(test)]
+mod testing;
+pub mod text;
 
 /// What a model is told about a tool, and what runs it.
 pub type Tool = (ToolDefinition, Arc<dyn Executor>);
@@ -29,17 +46,3 @@ pub fn source(tools: impl IntoIterator<Item = Tool>) -> Result<Source, RegisterE
     }
     Ok(source)
 }
-
-pub mod clock;
-mod declare;
-pub mod dice;
-//e
-//h
-pub mod json_query;
-//s
-#[cfg(test)]
-mod testing;
-//t
-
-/// What a model is told about a tool, and what runs it.
-pub type Tool = (ToolDefinition, Arc<dyn Executor>);

@@ -32,6 +32,7 @@ pub use shapes::{Kind, LineRange, ListOptions, Listing, Stat, TextPart, WriteMod
 pub use uri::{FileUri, Scheme};
 
 use crate::Caller;
+use crate::limits::MAX_RECYCLED;
 use mounts::Mounts;
 
 /// Fires when nobody waits for the work any more.
@@ -189,7 +190,7 @@ impl FileLayer {
         let (uri, by) = (uri.clone(), by.to_owned());
         self.run(move |layer, stop| {
             let _writing = layer.writing(&uri);
-            recycle::delete(&layer.mounts, &uri, &by, stop)
+            recycle::delete(&layer.mounts, &uri, &by, MAX_RECYCLED, stop)
         })
         .await
     }
@@ -210,8 +211,10 @@ impl FileLayer {
 
     /// Removes for good what has been in the bin for `keep` or longer.
     pub async fn purge(&self, keep: Duration) -> Result<Purged, FileError> {
-        self.run(move |layer, stop| recycle::purge(&layer.mounts, keep, Timestamp::now(), stop))
-            .await
+        self.run(move |layer, stop| {
+            recycle::purge(&layer.mounts, keep, MAX_RECYCLED, Timestamp::now(), stop)
+        })
+        .await
     }
 
     async fn run<T, E>(

@@ -185,6 +185,14 @@ impl Place<'_> {
         if let Some(metadata) = self.look()? {
             self.must_be_file(&metadata)?;
         }
+        self.open_checked(options)
+    }
+
+    /// Asks what it is only after opening.
+    pub(super) fn open_checked(
+        &self,
+        options: &OpenOptions,
+    ) -> Result<(File, Metadata), FileError> {
         let mut options = options.clone();
         options.follow(FollowSymlinks::No).nonblock(true);
         let at = |e| match self.dir.symlink_metadata(&self.name) {

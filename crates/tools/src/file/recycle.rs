@@ -17,7 +17,7 @@ use super::transfer::{Copying, Original, remove};
 use super::uri::{Scheme, resolve};
 use super::write::rename_new;
 use super::{FileError, FileUri, Kind, Stop};
-use crate::limits::{MAX_COPY_ENTRIES, MAX_PATH_SEGMENTS, MAX_RECYCLE_INFO_BYTES, MAX_RECYCLED};
+use crate::limits::{MAX_COPY_ENTRIES, MAX_PATH_SEGMENTS, MAX_RECYCLE_INFO_BYTES};
 use crate::{Caller, UserId};
 
 const ITEM: &str = "item";
@@ -97,6 +97,7 @@ pub(super) fn delete(
     mounts: &Mounts,
     uri: &FileUri,
     by: &str,
+    most: usize,
     stop: &Stop,
 ) -> Result<Recycled, FileError> {
     if uri.is_protected() {
@@ -106,7 +107,7 @@ pub(super) fn delete(
     let kind = Kind::of(place.metadata()?.file_type());
     let bin = mounts.recycle_bin()?;
     let full = ids(&bin)?.len();
-    if full >= MAX_RECYCLED {
+    if full >= most {
         return Err(FileError::RecycleFull(full));
     }
     let mut budget = MAX_COPY_ENTRIES;
@@ -181,17 +182,18 @@ pub(super) fn restore(
     Ok(uri)
 }
 
-/// Removes for good what lies in the bin longer than `keep`, and the oldest beyond the number it may hold.
+/// Removes for good what lies in the bin longer than `keep`, and the oldest beyond `most`.
 pub(super) fn purge(
     mounts: &Mounts,
     keep: Duration,
+    most: usize,
     now: Timestamp,
     stop: &Stop,
 ) -> Result<Purged, FileError> {
     let bin = mounts.recycle_bin()?;
     let mut all = ids(&bin)?;
     all.sort();
-    let beyond = all.len().saturating_sub(MAX_RECYCLED);
+    let beyond = all.len().saturating_sub(most);
     let mut purged = Purged::default();
     for (position, id) in all.iter().enumerate() {
         if stop.is_cancelled() {

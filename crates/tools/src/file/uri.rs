@@ -278,6 +278,9 @@ fn problem_with_name(name: &str) -> Option<String> {
         Some(format!(
             "a name in it is longer than {MAX_NAME_BYTES} bytes"
         ))
+    } else if name.trim() != name {
+        // Around a whole path blanks are trimmed, so such a name could not be written down.
+        Some("a name in it begins or ends with a blank".to_owned())
     } else if name.contains('\\') {
         Some("it has a backslash, folders are separated by '/'".to_owned())
     } else if name.contains(is_deceptive) {

@@ -48,25 +48,21 @@ pub(super) async fn authorise(
         }
         Decision::Ask => {}
     }
-    let request = ApprovalRequest {
-        id: trail.call_id().to_owned(),
-        tool: definition.id.to_string(),
-        source: definition.source.clone(),
-        description: definition.description.clone(),
-        arguments: trail.arguments().clone(),
-        rule: verdict.rule.clone(),
-        reason: verdict.reason.clone(),
-        user: run.caller.user.to_string(),
-        actor,
-        run: run.caller.run.to_string(),
-    };
+    let request = ApprovalRequest::new(
+        trail.call_id(),
+        definition,
+        &run.caller,
+        arguments,
+        trail.arguments().clone(),
+        &verdict,
+    );
     let settled = tokio::select! {
         settled = shared.approvals.settle(&verdict, request) => settled,
         () = run.cancel.cancelled() => {
             return Err(Outcome::Cancelled { reason: "the run was stopped while a person was asked".to_owned() });
         }
     };
-    trail.approved(&settled.by.to_string());
+    trail.approved(settled.by.as_str());
     match settled.allowed {
         true => Ok(()),
         false => Err(Outcome::Denied {

@@ -114,30 +114,31 @@ fn wants_shell(word: &str) -> bool {
 
 fn check_words(place: &Place<'_>, words: &[String], report: &mut Report) {
     let first = words.first().map(String::as_str).unwrap_or_default();
-    let message = if first.trim().is_empty() {
-        "the command is empty; write a program and its arguments, such as 'python scripts/hello.py'"
-            .to_owned()
+    let inline = |word: &String| matches!(word.as_str(), "-c" | "/c" | "/C" | "-Command");
+    let (code, message) = if first.trim().is_empty() {
+        (
+            Code::BadCommand,
+            "the command is empty; write a program and its arguments, such as 'python scripts/hello.py'".to_owned(),
+        )
     } else if words.len() > MAX_COMMAND_ARGUMENTS {
-        format!("the command has more than {MAX_COMMAND_ARGUMENTS} words")
-    } else if words.iter().any(|word| word.chars().any(char::is_control)) {
-        "the command holds a control character".to_owned()
-    } else if first.contains('=') {
-        format!("'{first}' sets a variable, which needs a shell; use a config option instead")
+        let message = format!("the command has more than {MAX_COMMAND_ARGUMENTS} words");
+        (Code::BadCommand, message)
+    } else if words.iter().any(|word| word.contains(char::is_control)) {
+        let message = "the command holds a control character".to_owned();
+        (Code::BadCommand, message)
     } else if first.starts_with('-') {
-        format!("the command begins with '{first}'; the program comes first")
-    } else if SHELLS.contains(&first)
-        && words
-            .iter()
-            .skip(1)
-            .any(|word| matches!(word.as_str(), "-c" | "/c" | "/C" | "-Command"))
-    {
-        "commands never pass through a shell; put the commands into a script file".to_owned()
+        let message = format!("the command begins with '{first}'; the program comes first");
+        (Code::BadCommand, message)
+    } else if first.contains('=') {
+        let message =
+            format!("'{first}' sets a variable, which needs a shell; use a config option instead");
+        (Code::ShellCommand, message)
+    } else if SHELLS.contains(&first) && words.iter().any(inline) {
+        let message =
+            "commands never pass through a shell; put the commands into a script file".to_owned();
+        (Code::ShellCommand, message)
     } else {
         return;
-    };
-    let code = match SHELLS.contains(&first) || first.contains('=') {
-        true => Code::ShellCommand,
-        false => Code::BadCommand,
     };
     report.problem(place, code, message);
 }
@@ -181,11 +182,7 @@ fn check_arguments(
     report: &mut Report,
 ) {
     for argument in arguments {
-        // Of `--file=../x` the part behind the sign is the path.
-        let path = match argument.split_once('=') {
-            Some((flag, value)) if flag.starts_with('-') => value,
-            _ => argument,
-        };
+        let path = path_in(argument);
         let is_path = path.contains(['/', '\\']) || path == ".." || path.starts_with('~');
         let exists = folder.root.join(path).symlink_metadata().is_ok();
         if (is_path || exists)
@@ -197,6 +194,19 @@ fn check_arguments(
         }
     }
     check_script(place, program, arguments, folder, report);
+}
+
+/// Of `--file=../x` and of `-I../x` the part that is a path.
+fn path_in(argument: &str) -> &str {
+    match argument.split_once('=') {
+        Some((flag, value)) if flag.starts_with('-') => value,
+        _ if argument.starts_with('-') && !argument.starts_with("--") => {
+            let mut letters = argument.chars();
+            letters.by_ref().take(2).for_each(drop);
+            letters.as_str()
+        }
+        _ => argument,
+    }
 }
 
 /// An interpreter needs something to interpret, and it must be there.

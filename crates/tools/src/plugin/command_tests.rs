@@ -112,6 +112,11 @@ fn commands_stay_in_the_folder() {
             "leads out",
         ),
         (
+            json!("python -I../x s.py"),
+            "plugin.path_outside",
+            "leads out",
+        ),
+        (
             json!("python s.py a/../../x"),
             "plugin.path_outside",
             "leads out",

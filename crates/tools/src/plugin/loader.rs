@@ -182,7 +182,8 @@ fn read(path: &Path, report: &mut Report) -> Option<PluginPackage> {
     let folder = match Folder::open(path) {
         Ok(folder) => folder,
         Err(error) => {
-            report.about_file(Code::Unreadable, None, unreadable(&error));
+            let message = format!("the folder cannot be read: {error}");
+            report.about_file(Code::Unreadable, None, message);
             return None;
         }
     };

@@ -192,6 +192,20 @@ fn text_that_cannot_be_read_gives_one_message() {
 }
 
 #[test]
+fn a_folder_that_is_no_plugin_is_told() {
+    let home = tempfile::tempdir().unwrap();
+    for (path, code, says) in [
+        ("", "plugin.no_manifest", "there is no plugin.yaml"),
+        ("missing", "plugin.unreadable", "the folder cannot be read"),
+    ] {
+        let problems = read_plugin(&home.path().join(path)).unwrap_err();
+        assert_eq!(problems.len(), 1);
+        assert_eq!(problems[0].code, code);
+        assert!(problems[0].message.contains(says), "{}", problems[0]);
+    }
+}
+
+#[test]
 fn an_empty_manifest_is_told() {
     let problem = Sample::new("").problem();
     assert_eq!(problem.code, "plugin.wrong_type");

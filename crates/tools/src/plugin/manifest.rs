@@ -71,6 +71,11 @@ pub(super) fn read_manifest(
     let description = root.text("description", report).unwrap_or_default();
     let nodes = read_entry(&root, "nodes", folder, report);
     let tools = read_entry(&root, "tools", folder, report);
+    if root.field("tools").is_none() && folder.root.join("tools").is_dir() {
+        let message =
+            "the folder 'tools' is not read; add 'tools: { entry: ./tools }' if it holds tools";
+        report.warning(&root, Code::NoEffect, message);
+    }
     let frontend = read_frontend(&root, folder, report);
     let (permissions, wants) = read_permissions(&root, report);
     let hooks = read_hooks(&root, folder, &permissions, &wants, report);

@@ -497,3 +497,12 @@ fn unknown_parts_of_the_page_are_warnings() {
             .ends_with("did you mean 'ui:BaseNode'?")
     );
 }
+
+#[test]
+fn tools_that_the_manifest_forgot_are_a_warning() {
+    let reading = Sample::new(MINIMAL).file("tools/t.tool.json", "{}").read();
+    assert!(reading.outcome.unwrap().tools.is_empty());
+    assert_eq!(reading.warnings.len(), 1);
+    assert_eq!(reading.warnings[0].code, "plugin.no_effect");
+    assert!(reading.warnings[0].message.contains("entry: ./tools"));
+}

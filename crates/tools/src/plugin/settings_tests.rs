@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::super::{ConfigChoice, find_option, parse_text};
 use super::*;
+use crate::limits::MAX_SETTING_BYTES;
 
 fn option(key: &str, kind: ConfigKind) -> ConfigOption {
     ConfigOption {
@@ -132,6 +133,14 @@ fn typed_text_becomes_a_value_or_an_explanation() {
             (have, _) => panic!("{typed}: {have:?}"),
         }
     }
+}
+
+#[test]
+fn a_setting_has_a_longest_value() {
+    let text = option("t", ConfigKind::Textarea);
+    assert!(parse_text(&text, &"x".repeat(MAX_SETTING_BYTES)).is_ok());
+    let error = parse_text(&text, &"x".repeat(MAX_SETTING_BYTES + 1)).unwrap_err();
+    assert!(error.to_string().len() < 300, "{error}");
 }
 
 #[test]

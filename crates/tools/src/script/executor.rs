@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
+use innkeeper_protocol::ToolDefinition;
 use serde::Deserialize;
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
@@ -62,29 +64,19 @@ impl ScriptExecutor {
         let files = self.host.files.as_ref();
         let arguments = with_files(call, files, &self.plugin, &self.command).await?;
         let stdin = Json::Object(arguments).to_string().into_bytes();
-        // A file in base64 is a third longer than the file.
-        if stdin.len() > 2 * MAX_SCRIPT_INPUT_BYTES {
+        if stdin.len() > MAX_SCRIPT_INPUT_BYTES {
             return Err(ToolError::invalid(format!(
-                "the arguments have more than {MAX_SCRIPT_INPUT_BYTES} bytes"
-            )));
+                "the arguments have more than {MAX_SCRIPT_INPUT_BYTES} bytes; give less at once"
+            ))
+            .because("script.input_too_large"));
         }
-        let timeout = self
-            .command
-            .timeout
-            .or(call
-                .tool
-                .execution
-                .timeout_ms
-                .map(std::time::Duration::from_millis))
-            .unwrap_or(DEFAULT_SCRIPT_TIMEOUT)
-            .min(MAX_SCRIPT_TIMEOUT);
         let job = self.host.job(
             &self.plugin,
             &self.command,
             JobParts {
                 environment,
                 stdin,
-                timeout,
+                timeout: timeout(&self.command, &call.tool),
                 stderr: progress_lines(context.progress.clone(), redactor.clone()),
                 cancel: context.cancel.clone(),
             },
@@ -147,11 +139,20 @@ impl Executor for ScriptExecutor {
     }
 }
 
+/// What the command says, else what the tool says.
+fn timeout(command: &ScriptCommand, tool: &ToolDefinition) -> Duration {
+    let of_tool = tool.execution.timeout_ms.map(Duration::from_millis);
+    let asked = command.timeout.or(of_tool);
+    asked
+        .unwrap_or(DEFAULT_SCRIPT_TIMEOUT)
+        .min(MAX_SCRIPT_TIMEOUT)
+}
+
 /// What differs from one job of a plugin to the next.
 pub(super) struct JobParts {
     pub(super) environment: Vec<(String, EnvironmentValue)>,
     pub(super) stdin: Vec<u8>,
-    pub(super) timeout: std::time::Duration,
+    pub(super) timeout: Duration,
     pub(super) stderr: StderrLines,
     pub(super) cancel: CancellationToken,
 }

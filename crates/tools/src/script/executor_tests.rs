@@ -1,8 +1,7 @@
 use std::sync::Mutex;
-use std::time::Duration;
 
+use innkeeper_protocol::ErrorCode;
 use innkeeper_protocol::event::RunId;
-use innkeeper_protocol::{ErrorCode, ToolDefinition};
 use serde_json::json;
 
 use super::*;
@@ -10,12 +9,15 @@ use crate::hook::{Hook, HookAction, HookFailure, HookPoint, Hooks};
 use crate::plugin::{
     ConfigKind, ConfigScope, HookDeclaration, NewValue, Permission, PluginSettings,
 };
-use crate::script::{Interpreters, ScriptHook, Unsandboxed};
+use crate::script::{ScriptHook, Unsandboxed};
 use crate::{CallContext, Caller, ProgressSink, Secret, Secrets};
 
 /// Files in memory, and a note of what was asked for.
 #[derive(Default)]
-struct Shelf(Mutex<Vec<(String, Vec<u8>, Vec<String>)>>);
+struct Shelf(Mutex<Vec<Touched>>);
+
+/// URI, content, what was allowed.
+type Touched = (String, Vec<u8>, Vec<String>);
 
 impl Shelf {
     fn note(&self, uri: &str, bytes: &[u8], allowed: &[Pattern]) {
@@ -38,6 +40,8 @@ impl ScriptFiles for Shelf {
         match uri {
             "user://text" => Ok("héllo".into()),
             "user://binary" => Ok(vec![0, 255]),
+            "user://nul" => Ok(b"a\0".to_vec()),
+            "user://large" => Ok(vec![0; crate::limits::MAX_SCRIPT_FILE_BYTES]),
             _ => Err(ToolError::failed("no such file")),
         }
     }
@@ -80,7 +84,7 @@ impl House {
         let home = folder.path();
         let settings = PluginSettings::new(home, Secrets::new(home.join("secrets.toml")));
         let shelf = Arc::new(Shelf::default());
-        let runner = Unsandboxed::new(Interpreters::default(), home.join("tmp"));
+        let runner = Unsandboxed::new(crate::script::interpreter::for_tests(), home.join("tmp"));
         let key = ConfigOption {
             key: "key".into(),
             kind: ConfigKind::Secret,
@@ -239,6 +243,13 @@ async fn files_go_in_as_content() {
             "other": {"uri": "user://binary", "size": 2, "base64": "AP8="},
             "plain": "user://text",
         })
+    );
+    assert_eq!(
+        house
+            .call(code, json!({"file": "user://nul"}))
+            .await
+            .unwrap(),
+        json!({"file": {"uri": "user://nul", "size": 2, "base64": "YQA="}})
     );
     let error = house
         .call(code, json!({"file": "user://none"}))
@@ -412,5 +423,35 @@ print(json.dumps({
             )
             .await;
         assert_eq!(asked.is_ok(), passes);
+    }
+}
+
+#[tokio::test]
+async fn what_goes_in_is_bounded() {
+    let house = House::new();
+    let large = "x".repeat(MAX_SCRIPT_INPUT_BYTES);
+    for arguments in [
+        json!({"plain": large}),
+        json!({"file": "user://large", "other": "user://text"}),
+    ] {
+        let error = house.call("print(1)", arguments).await.unwrap_err();
+        assert_eq!(error.reason.as_deref(), Some("script.input_too_large"));
+    }
+}
+
+#[test]
+fn a_script_has_the_time_it_was_given_and_no_more() {
+    for (command_says, tool_says, expected) in [
+        (None, None, DEFAULT_SCRIPT_TIMEOUT),
+        (None, Some(5_000), Duration::from_secs(5)),
+        (Some(7), Some(5_000), Duration::from_secs(7)),
+        (Some(1_000_000), None, MAX_SCRIPT_TIMEOUT),
+        (None, Some(u64::MAX), MAX_SCRIPT_TIMEOUT),
+    ] {
+        let mut command = python("");
+        command.timeout = command_says.map(Duration::from_secs);
+        let mut tool = ToolDefinition::new("T", "", json!({}));
+        tool.execution.timeout_ms = tool_says;
+        assert_eq!(timeout(&command, &tool), expected);
     }
 }

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value as Json, json};
 
 use super::ScriptPlugin;
-use crate::limits::MAX_SCRIPT_INPUT_BYTES;
+use crate::limits::MAX_SCRIPT_FILE_BYTES;
 use crate::plugin::ScriptCommand;
 use crate::{Caller, Invocation, Pattern, ToolError};
 
@@ -103,7 +103,7 @@ pub(super) async fn with_files(
 ) -> Result<Map<String, Json>, ToolError> {
     let mut arguments = call.arguments.clone();
     let caller = &call.context.caller;
-    let mut room = MAX_SCRIPT_INPUT_BYTES;
+    let mut room = MAX_SCRIPT_FILE_BYTES;
     for (name, schema) in call.tool.properties() {
         let is_file = schema.get("x-file") == Some(&Json::Bool(true));
         let Some(Json::String(uri)) = arguments.get(name).filter(|_| is_file) else {
@@ -113,15 +113,15 @@ pub(super) async fn with_files(
         let bytes = files.read(caller, uri, &allowed, room).await?;
         room = room.checked_sub(bytes.len()).ok_or_else(|| {
             ToolError::invalid(format!(
-                "the files for this call have more than {MAX_SCRIPT_INPUT_BYTES} bytes together"
+                "the files for this call have more than {MAX_SCRIPT_FILE_BYTES} bytes together; name smaller ones"
             ))
+            .because("script.input_too_large")
         })?;
         let size = bytes.len();
-        let content = match String::from_utf8(bytes) {
-            Ok(text) => json!({"uri": uri, "size": size, "text": text}),
-            Err(error) => {
-                json!({"uri": uri, "size": size, "base64": STANDARD.encode(error.as_bytes())})
-            }
+        // With NUL characters it is no text that anyone wrote, and JSON would make it six times as long.
+        let content = match str::from_utf8(&bytes) {
+            Ok(text) if !text.contains('\0') => json!({"uri": uri, "size": size, "text": text}),
+            _ => json!({"uri": uri, "size": size, "base64": STANDARD.encode(&bytes)}),
         };
         arguments.insert(name.to_owned(), content);
     }

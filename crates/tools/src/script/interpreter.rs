@@ -106,6 +106,14 @@ impl Interpreters {
     }
 }
 
+/// Shared by all tests, so that the interpreters are asked once and not for every test.
+#[cfg(test)]
+pub(super) fn for_tests() -> Interpreters {
+    static SHARED: std::sync::LazyLock<Interpreters> =
+        std::sync::LazyLock::new(Interpreters::default);
+    SHARED.clone()
+}
+
 /// The names under which a program may be installed, the asked one first.
 fn spellings(program: &str) -> Vec<&str> {
     match program {

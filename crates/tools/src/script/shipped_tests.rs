@@ -100,7 +100,10 @@ impl House {
         let shelf = Arc::new(Shelf::default());
         Self {
             host: ScriptHost {
-                runner: Arc::new(Unsandboxed::new(Interpreters::default(), home.join("tmp"))),
+                runner: Arc::new(Unsandboxed::new(
+                    crate::script::interpreter::for_tests(),
+                    home.join("tmp"),
+                )),
                 settings: settings.clone(),
                 files: shelf.clone(),
             },

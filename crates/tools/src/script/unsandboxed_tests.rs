@@ -17,7 +17,7 @@ impl House {
         let folder = tempfile::tempdir().unwrap();
         let scratch = folder.path().join("scratch");
         Self {
-            runner: Unsandboxed::new(Interpreters::default(), scratch),
+            runner: Unsandboxed::new(crate::script::interpreter::for_tests(), scratch),
             folder,
         }
     }

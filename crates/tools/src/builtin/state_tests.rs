@@ -1,0 +1,248 @@
+//! Paths, changes, and the four tools over states in memory.
+
+use std::sync::Mutex;
+
+use super::*;
+use crate::builtin::testing::{call, check_definitions, named};
+use crate::limits::{MAX_STATE_BYTES, MAX_STATE_DEPTH, MAX_STATE_PATH_PARTS};
+
+struct Memory(Mutex<Versioned>);
+
+fn memory(value: Json) -> Arc<Memory> {
+    Arc::new(Memory(Mutex::new(Versioned { value, version: 3 })))
+}
+
+#[async_trait]
+impl PrivateState for Memory {
+    async fn read(&self, _: &Caller, path: &StatePath) -> Result<Json, ToolError> {
+        look_up(&self.0.lock().unwrap().value, path).cloned()
+    }
+
+    async fn update(&self, _: &Caller, changes: &[Change]) -> Result<(), ToolError> {
+        let mut state = self.0.lock().unwrap();
+        state.value = apply(&state.value, changes)?;
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl WorldState for Memory {
+    async fn read(&self, _: &Caller, path: &StatePath) -> Result<Versioned, ToolError> {
+        let state = self.0.lock().unwrap();
+        let value = look_up(&state.value, path)?.clone();
+        Ok(Versioned {
+            value,
+            version: state.version,
+        })
+    }
+
+    async fn request_update(
+        &self,
+        _: &Caller,
+        changes: &[Change],
+        expected: Option<u64>,
+    ) -> Result<u64, ToolError> {
+        let mut state = self.0.lock().unwrap();
+        match expected {
+            Some(expected) if expected != state.version => {
+                Err(version_conflict(expected, state.version))
+            }
+            _ => {
+                state.value = apply(&state.value, changes)?;
+                state.version += 1;
+                Ok(state.version)
+            }
+        }
+    }
+}
+
+#[test]
+fn the_declarations_are_sound() {
+    let mut tools = private_tools(memory(json!({})));
+    tools.extend(world_tools(memory(json!({}))));
+    let names: Vec<_> = tools
+        .iter()
+        .map(|(tool, _)| (tool.id.as_str(), tool.aliases[0].as_str()))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            ("core:ReadPrivateState", "ReadPrivateStateTool"),
+            ("core:UpdatePrivateState", "UpdatePrivateStateTool"),
+            ("world:ReadState", "ReadWorldStateTool"),
+            ("world:RequestStateUpdate", "RequestWorldStateUpdateTool"),
+        ]
+    );
+    for (tool, executor) in tools {
+        let mut tool = tool;
+        if tool.id.as_str().contains("Update") {
+            // Either form will do, which no 'required' can say.
+            assert!(tool.required().is_empty());
+            tool.parameters["required"] = json!(["path"]);
+        }
+        check_definitions(&[(tool, executor)]);
+    }
+}
+
+#[tokio::test]
+async fn states_are_read_by_path() {
+    let state = memory(
+        json!({"mood": {"level": 5, "a.b": 1, "x/y": 2}, "items": ["a", {"n": 1}], "null": null}),
+    );
+    let tools = private_tools(state);
+    let read = named(&tools, "core:ReadPrivateState");
+    for (path, value) in [
+        ("mood.level", json!(5)),
+        ("/mood/level", json!(5)),
+        ("/mood/a.b", json!(1)),
+        ("/mood/x~1y", json!(2)),
+        ("items.0", json!("a")),
+        ("/items/1/n", json!(1)),
+        ("null", json!(null)),
+        (" mood.level ", json!(5)),
+    ] {
+        assert_eq!(
+            call(read, json!({"path": path})).await,
+            Ok(json!({"value": value})),
+            "{path}"
+        );
+    }
+    for whole in [json!({}), json!({"path": ""})] {
+        assert_eq!(
+            call(read, whole).await.unwrap()["value"]["mood"]["level"],
+            5
+        );
+    }
+    let long = "a.".repeat(MAX_STATE_PATH_PARTS) + "a";
+    for (path, reason, part) in [
+        (
+            "nope",
+            "state.path_not_found",
+            "there are mood, items, null",
+        ),
+        ("items.2", "state.path_not_found", "a list of 2"),
+        ("items.00", "state.path_not_found", "a list of 2"),
+        ("items.-1", "state.path_not_found", "a list of 2"),
+        ("mood.level.x", "state.path_not_found", "single value"),
+        ("a..b", "state.invalid_path", "between two dots"),
+        (".a", "state.invalid_path", "between two dots"),
+        ("/a~2", "state.invalid_path", "'~'"),
+        (long.as_str(), "state.invalid_path", "parts"),
+    ] {
+        let error = call(read, json!({"path": path})).await.expect_err(path);
+        assert_eq!(error.reason.as_deref(), Some(reason), "{path}");
+        assert!(error.message.contains(part), "{}", error.message);
+    }
+}
+
+#[tokio::test]
+async fn changes_are_made_together_or_not_at_all() {
+    let before = json!({"a": {"b": 1}, "list": [1, 2], "s": "x"});
+    let deep = (0..MAX_STATE_DEPTH).fold(json!(1), |inner, _| json!([inner]));
+    for (arguments, outcome) in [
+        (
+            json!({"path": "a.b", "value": 2}),
+            Ok(json!({"a": {"b": 2}, "list": [1, 2], "s": "x"})),
+        ),
+        (
+            json!({"path": "a.b", "value": null}),
+            Ok(json!({"a": {"b": null}, "list": [1, 2], "s": "x"})),
+        ),
+        (
+            json!({"path": "n.e.w", "value": 1}),
+            Ok(json!({"a": {"b": 1}, "list": [1, 2], "s": "x", "n": {"e": {"w": 1}}})),
+        ),
+        (json!({"path": "", "value": {}}), Ok(json!({}))),
+        (
+            json!({"path": "list.1", "value": 9}),
+            Ok(json!({"a": {"b": 1}, "list": [1, 9], "s": "x"})),
+        ),
+        (
+            json!({"operations": [
+                {"op": "append", "path": "list", "value": 3},
+                {"op": "remove", "path": "list.0"},
+                {"op": "remove", "path": "/a/b"},
+                {"op": "append", "path": "new", "value": "first"},
+                {"op": "set", "path": "s", "value": []},
+            ]}),
+            Ok(json!({"a": {}, "list": [2, 3], "s": [], "new": ["first"]})),
+        ),
+        (
+            json!({"operations": [{"op": "set", "path": "s", "value": 1}, {"op": "remove", "path": "gone"}]}),
+            Err("state.path_not_found"),
+        ),
+        (
+            json!({"path": "list.2", "value": 1}),
+            Err("state.path_not_found"),
+        ),
+        (
+            json!({"path": "s.x", "value": 1}),
+            Err("state.path_not_found"),
+        ),
+        (
+            json!({"operations": [{"op": "append", "path": "s", "value": 1}]}),
+            Err("state.not_a_list"),
+        ),
+        (
+            json!({"operations": [{"op": "set", "path": "s"}]}),
+            Err("state.invalid_change"),
+        ),
+        (
+            json!({"operations": [{"op": "remove", "path": "s", "value": 1}]}),
+            Err("state.invalid_change"),
+        ),
+        (json!({"path": "s"}), Err("state.invalid_change")),
+        (json!({"value": 1}), Err("state.invalid_change")),
+        (json!({}), Err("state.invalid_change")),
+        (
+            json!({"path": "s", "value": 1, "operations": [{"op": "remove", "path": "s"}]}),
+            Err("state.invalid_change"),
+        ),
+        (
+            json!({"path": "s", "value": "x".repeat(MAX_STATE_BYTES)}),
+            Err("state.too_large"),
+        ),
+        (json!({"path": "s", "value": deep}), Err("state.too_large")),
+    ] {
+        let state = memory(before.clone());
+        let tools = private_tools(Arc::clone(&state) as Arc<dyn PrivateState>);
+        let got = call(named(&tools, "core:UpdatePrivateState"), arguments.clone()).await;
+        let after = state.0.lock().unwrap().value.clone();
+        match outcome {
+            Ok(expected) => assert!(
+                got.is_ok() && after == expected,
+                "{arguments}: {got:?} {after}"
+            ),
+            Err(reason) => {
+                assert_eq!(got.unwrap_err().reason.as_deref(), Some(reason), "{reason}");
+                assert_eq!(after, before);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_world_has_versions() {
+    let tools = world_tools(memory(json!({"door": "open"})));
+    let (read, update) = (
+        named(&tools, "world:ReadState"),
+        named(&tools, "world:RequestStateUpdate"),
+    );
+    assert_eq!(
+        call(read, json!({"path": "door"})).await,
+        Ok(json!({"value": "open", "version": 3}))
+    );
+    let shut = json!({"path": "door", "value": "shut", "expected_version": 3});
+    assert_eq!(
+        call(update, shut.clone()).await,
+        Ok(json!({"changed": 1, "version": 4}))
+    );
+    let error = call(update, shut).await.unwrap_err();
+    assert_eq!(error.reason.as_deref(), Some("state.version_conflict"));
+    assert!(error.message.contains("version 4, not 3") && !error.may_pass());
+    let blind = json!({"operations": [{"op": "remove", "path": "door"}]});
+    assert_eq!(
+        call(update, blind).await,
+        Ok(json!({"changed": 1, "version": 5}))
+    );
+}
