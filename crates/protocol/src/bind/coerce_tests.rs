@@ -323,6 +323,33 @@ fn listed_values_are_met_exactly() {
 }
 
 #[test]
+fn listed_numbers_are_compared_by_value() {
+    for (choice, value, fits) in [
+        (json!(1), json!(1.0), true),
+        (json!(1.0), json!(1), true),
+        (json!([0]), json!([0.0]), true),
+        (
+            json!({"a": [1.0], "b": 2}),
+            json!({"b": 2.0, "a": [1]}),
+            true,
+        ),
+        (json!([0]), json!([false]), false),
+        (json!([0]), json!([0, 0]), false),
+        (json!({"a": 1}), json!({"a": 1, "b": 1}), false),
+        (json!({"a": 1, "b": 1}), json!({"a": 1}), false),
+        (json!(1e19), json!(10_000_000_000_000_000_000_u64), true),
+        (json!(1e19), json!(10_000_000_000_000_000_001_u64), false),
+        (json!(u64::MAX), json!(-1), false),
+    ] {
+        for schema in [json!({"enum": ["z", choice]}), json!({"const": choice})] {
+            let got = bound(schema.clone(), Value::Json(value.clone()), None);
+            assert_eq!(got.is_ok(), fits, "{value} for {schema}: {got:?}");
+        }
+    }
+    assert_eq!(of_text(json!({"enum": [[0]]}), "[0.0]"), Ok(json!([0])));
+}
+
+#[test]
 fn json_is_helped_to_its_declared_type() {
     let strings = json!({"type": "array", "items": {"type": "string"}});
     for (schema, value, expected) in [
