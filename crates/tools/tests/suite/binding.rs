@@ -63,7 +63,6 @@ async fn an_unknown_parameter_is_an_error_unless_the_tool_takes_any() {
 
 /// An object inside a parameter is open unless it says otherwise: that is JSON Schema.
 #[tokio::test]
-#[ignore = "bug: fields of an inner object that it does not declare are refused though additionalProperties is not false"]
 async fn an_inner_object_takes_more_than_it_declares() {
     let payload = json!({"type": "object", "properties": {"title": {"type": "string"}}});
     let fields = "type_hint_v: json\n v: {\"title\": \"a\", \"author\": \"b\"}";
@@ -72,7 +71,6 @@ async fn an_inner_object_takes_more_than_it_declares() {
 }
 
 #[tokio::test]
-#[ignore = "bug: a value that fits two branches of anyOf is refused: 'must be an object, received an object'"]
 async fn several_branches_of_any_of_may_fit() {
     let schema = json!({"anyOf": [
         {"properties": {"bar": {"type": "integer"}}, "required": ["bar"]},
@@ -84,7 +82,6 @@ async fn several_branches_of_any_of_may_fit() {
 }
 
 #[tokio::test]
-#[ignore = "bug: a field is fitted to a patternProperties schema whose pattern it does not match"]
 async fn a_pattern_is_for_the_names_that_match_it() {
     let schema = json!({"type": "object", "patternProperties": {"^n_": {"type": "boolean"}}});
     let fields = "type_hint_v: json\n v: {\"other\": 3}";

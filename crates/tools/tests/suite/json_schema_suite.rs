@@ -172,7 +172,6 @@ async fn parameters_are_checked_as_the_suite_says() {
 
 /// On the usual way, from text, a value that fits its schema is never refused, nor made another one.
 #[tokio::test]
-#[ignore = "bug: binding refuses about 30 values that fit their schema, see binding.rs"]
 async fn valid_values_arrive_as_they_are() {
     let cases: Vec<_> = cases()
         .into_iter()
