@@ -204,7 +204,7 @@ async fn valid_values_arrive_as_they_are() {
 }
 
 /// As JSON Schema sees it: 1.0 is 1.
-fn is_same(a: &Json, b: &Json) -> bool {
+pub(super) fn is_same(a: &Json, b: &Json) -> bool {
     match (a, b) {
         (Json::Number(a), Json::Number(b)) => a == b || a.as_f64() == b.as_f64(),
         (Json::Array(a), Json::Array(b)) => {

@@ -1,5 +1,6 @@
 mod audit;
 mod binding;
+mod binding_laws;
 mod blocks;
 mod harness;
 mod hooks;
