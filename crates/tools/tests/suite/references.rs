@@ -169,7 +169,6 @@ async fn uris_are_filled_in_too() {
 }
 
 #[tokio::test]
-#[ignore = "bug: a common_ key that every step overrides cannot be named in @{…}"]
 async fn a_shared_key_keeps_its_value_where_a_step_has_its_own() {
     let world = World::new().await;
     let text = "common_x: shared\n command: Echo\n x: own\n text: @{common_x}";
@@ -178,7 +177,6 @@ async fn a_shared_key_keeps_its_value_where_a_step_has_its_own() {
 }
 
 #[tokio::test]
-#[ignore = "bug: a key that no step takes (an orphan) cannot be named in @{…}, though it is a key of the block"]
 async fn any_key_of_the_block_can_be_named() {
     let world = World::new().await;
     let text = "who: Ann\n command_1: Echo\n text_1: hello @{who}\n command_2: Echo\n text_2: bye @{text_1}";

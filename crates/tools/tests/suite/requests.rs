@@ -68,7 +68,6 @@ async fn other_content_under_the_same_id_is_an_error() {
 }
 
 #[tokio::test]
-#[ignore = "bug: a key that no step takes is no part of the content, though @{…} may name it"]
 async fn a_key_that_is_only_referred_to_is_content() {
     let world = World::new().await;
     let run = world.run("r");
