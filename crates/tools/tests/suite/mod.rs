@@ -5,6 +5,7 @@ mod harness;
 mod hooks;
 mod json_schema_suite;
 mod observations;
+mod policy;
 mod properties;
 mod reach;
 mod references;
