@@ -49,7 +49,7 @@ async fn events_reach_the_publisher_whole() {
 #[tokio::test]
 async fn types_are_dotted_names() {
     let long = "x".repeat(MAX_EVENT_TYPE_CHARS);
-    let deep = vec!["x"; MAX_EVENT_TYPE_PARTS + 1].join(".");
+    let deep = ["x"; MAX_EVENT_TYPE_PARTS + 1].join(".");
     for (kind, reason) in [
         ("world.time.hour_changed", None),
         ("npc.小红.说话", None),

@@ -3,11 +3,15 @@
 pub mod clock;
 mod declare;
 pub mod dice;
+pub mod event;
 pub mod file;
+pub mod http;
 pub mod json_query;
+pub mod state;
 pub mod task;
 #[cfg(test)]
 mod testing;
+pub mod text;
 
 use std::sync::Arc;
 
@@ -15,17 +19,6 @@ use innkeeper_protocol::ToolDefinition;
 
 use crate::Executor;
 use crate::registry::{Offer, Prepared, RegisterError, Source};
-
-pub mod clock;
-mod declare;
-pub mod dice;
-pub mod event;
-pub mod http;
-pub mod json_query;
-pub mod state;
-#[cfg(test)]
-mod testing;
-pub mod text;
 
 /// What a model is told about a tool, and what runs it.
 pub type Tool = (ToolDefinition, Arc<dyn Executor>);

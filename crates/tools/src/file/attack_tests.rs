@@ -334,19 +334,25 @@ mod unix {
             .unwrap();
     }
 
-    /// A pipe that takes a file's place between looking and opening must not block either.
-    #[tokio::test]
-    async fn a_pipe_swapped_in_does_not_block() {
+    /// What takes a file's place between looking and opening is not followed and does not block.
+    #[test]
+    fn what_is_swapped_in_at_the_last_moment_is_refused() {
         let house = House::new();
+        house.put("inner", "x");
         let status = Command::new("mkfifo")
             .arg(house.project().join("pipe"))
             .status();
         assert!(status.unwrap().success());
-        let uri = house.uri("pipe");
-        let place = house.files.0.mounts.place(&uri).unwrap();
-        let options = cap_std::fs::OpenOptions::new().read(true).clone();
-        let error = place.open_checked(&options).unwrap_err();
-        assert_eq!(error.reason(), "file.special");
+        symlink("inner", house.project().join("link")).unwrap();
+        for (name, reason) in [("pipe", "file.special"), ("link", "file.link")] {
+            let uri = house.uri(name);
+            let place = house.files.0.mounts.place(&uri).unwrap();
+            let mut options = cap_std::fs::OpenOptions::new();
+            for options in [options.clone().read(true), options.append(true)] {
+                let error = place.open_checked(options).unwrap_err();
+                assert_eq!(error.reason(), reason, "{name}");
+            }
+        }
     }
 
     #[tokio::test]

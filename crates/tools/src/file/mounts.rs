@@ -195,9 +195,13 @@ impl Place<'_> {
     ) -> Result<(File, Metadata), FileError> {
         let mut options = options.clone();
         options.follow(FollowSymlinks::No).nonblock(true);
+        // What stands in the way says more than the error that came of it.
         let at = |e| match self.dir.symlink_metadata(&self.name) {
-            Ok(metadata) if metadata.is_symlink() => FileError::Link(self.uri.clone()),
-            _ => FileError::at(self.uri, e),
+            Ok(metadata) => match self.must_be_file(&metadata) {
+                Ok(()) => FileError::at(self.uri, e),
+                Err(obstacle) => obstacle,
+            },
+            Err(_) => FileError::at(self.uri, e),
         };
         let file = self.dir.open_with(&self.name, &options).map_err(at)?;
         let metadata = file.metadata().map_err(at)?;

@@ -53,7 +53,7 @@ async fn what_a_crash_left_is_shown_later() {
         .unwrap();
     file.set_modified(SystemTime::now() - 2 * UNFINISHED_FOR)
         .unwrap();
-    assert_eq!(house.names(".", 1).await, [left.name.clone()]);
+    assert_eq!(house.names(".", 1).await, [&*left.name]);
 }
 
 #[tokio::test]
@@ -220,4 +220,26 @@ async fn folders_are_made_once() {
         let stat = house.files.create_dir(&house.uri(root)).await.unwrap();
         assert_eq!(stat.kind, Kind::Directory, "{root}");
     }
+}
+
+/// Another program may make the file while ours is being filled.
+#[test]
+fn a_name_taken_meanwhile_is_not_taken_over() {
+    let house = House::new();
+    house.put("x", "theirs");
+    house.put("folder/x", "theirs");
+    let dir = Dir::open_ambient_dir(house.project(), cap_std::ambient_authority()).unwrap();
+    let unfinished = Unfinished::new(&dir);
+    unfinished.fill(b"ours", None).unwrap();
+    for name in ["x", "folder"] {
+        for kind in [Kind::File, Kind::Directory] {
+            let error = unfinished.become_new(name, kind).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::AlreadyExists, "{name}");
+        }
+    }
+    assert_eq!(house.get("x"), "theirs");
+    unfinished.become_new("y", Kind::File).unwrap();
+    drop(unfinished);
+    assert_eq!(house.get("y"), "ours");
+    assert_eq!(std::fs::read_dir(house.project()).unwrap().count(), 3);
 }

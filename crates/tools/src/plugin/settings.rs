@@ -327,7 +327,7 @@ impl PluginSettings {
         }
         let folder = match scope {
             ConfigScope::Instance => self.home.join("config"),
-            ConfigScope::User => self.home.join("users").join(user.as_str()).join("settings"),
+            ConfigScope::User => self.home.join("config/users").join(user.as_str()),
         };
         Ok(folder.join("extensions").join(format!("{plugin}.json")))
     }

@@ -195,7 +195,7 @@ fn the_users_value_comes_before_the_instances_before_the_default() {
     let error = set(&limit, ConfigScope::User, json!(9)).unwrap_err();
     assert!(error.to_string().contains("whole instance"), "{error}");
     house.write(
-        "users/alice/settings/extensions/p.json",
+        "config/users/alice/extensions/p.json",
         r#"{"limit": 99, "extensions.p.colour": "pink", "mine": [1]}"#,
     );
     assert_eq!(
@@ -212,7 +212,7 @@ fn the_users_value_comes_before_the_instances_before_the_default() {
 
     // Unknown keys survive, and the key is written in one spelling.
     set(&colour, ConfigScope::User, json!("gold")).unwrap();
-    let stored = house.read("users/alice/settings/extensions/p.json");
+    let stored = house.read("config/users/alice/extensions/p.json");
     let stored: Json = serde_json::from_str(&stored).unwrap();
     assert_eq!(stored, json!({"limit": 99, "mine": [1], "colour": "gold"}));
     assert!(
@@ -267,7 +267,7 @@ fn secrets_are_kept_apart_and_never_shown() {
             .contains("[users.alice.plugins.p]")
     );
     assert!(!house.folder.path().join("config").exists());
-    assert!(!house.folder.path().join("users").exists());
+    assert!(!house.folder.path().join("config/users").exists());
 
     // Neither kind takes the other's way.
     let plain = NewValue::Plain(json!("hunter22"));

@@ -27,6 +27,8 @@ mod approvals_tests;
 #[cfg(test)]
 mod decide_tests;
 #[cfg(test)]
+mod fit_tests;
+#[cfg(test)]
 mod laws_tests;
 #[cfg(test)]
 mod rule_tests;

@@ -42,13 +42,17 @@ impl Resolver for Names {
     }
 }
 
-/// Says which path it never answered.
+/// Method, path and query, headers and body of a request.
+type Entry = (String, String, HeaderMap, Bytes);
+type Book = Arc<Mutex<Vec<Entry>>>;
+
+/// A server, the names that lead to it, and a tool that asks it.
 struct House {
     port: u16,
     names: Arc<Names>,
     policy: Arc<ArcSwap<HttpPolicy>>,
     arrived: Arc<Notify>,
-    seen: Arc<Mutex<Vec<(String, String, HeaderMap, Bytes)>>>,
+    seen: Book,
     tool: Tool,
 }
 
@@ -103,7 +107,7 @@ impl House {
         error.reason.unwrap_or_default()
     }
 
-    fn requests(&self) -> Vec<(String, String, HeaderMap, Bytes)> {
+    fn requests(&self) -> Vec<Entry> {
         std::mem::take(&mut self.seen.lock().unwrap())
     }
 }
@@ -122,12 +126,7 @@ fn policy(rules: Json) -> HttpPolicy {
     serde_json::from_value(json!({"allow": rules})).unwrap()
 }
 
-async fn answer(
-    request: Incoming,
-    port: u16,
-    bell: Arc<Notify>,
-    book: Arc<Mutex<Vec<(String, String, HeaderMap, Bytes)>>>,
-) -> Response {
+async fn answer(request: Incoming, port: u16, bell: Arc<Notify>, book: Book) -> Response {
     let (parts, body) = request.into_parts();
     let body = axum::body::to_bytes(body, 1 << 22).await.unwrap();
     let path = parts.uri.path().to_owned();
