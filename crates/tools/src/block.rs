@@ -9,7 +9,7 @@ use innkeeper_protocol::{
 };
 use jiff::fmt::strtime;
 
-use crate::limits::{MAX_PARALLEL_CALLS, MAX_TOLD_NAMES};
+use crate::limits::{MAX_PARALLEL_CALLS, MAX_TOLD_CHARS, MAX_TOLD_NAMES};
 use crate::pipeline::call::{Passed, check_unrun, pass};
 use crate::pipeline::stop;
 use crate::pipeline::substitute::{StepResult, Values, steps_named};
@@ -24,6 +24,9 @@ pub(crate) async fn run(run: &ToolRun, block: &Block<'_>) -> Vec<Observation> {
         return said;
     }
     if let Some(refused) = refused_whole(run, block) {
+        for (call, observation) in block.calls.iter().zip(&refused) {
+            run.note_unrun(call, &observation.outcome).await;
+        }
         said.extend(refused);
         return said;
     }
@@ -130,7 +133,9 @@ impl Desk {
             let why = format!("step {step} failed, and what follows it was not run");
             self.values
                 .finish_step(call.index, StepResult::Nothing("was not run".to_owned()));
-            self.ran.observations.push(skipped(call, &why));
+            let observation = skipped(call, &why);
+            run.note_unrun(call, &observation.outcome).await;
+            self.ran.observations.push(observation);
             return;
         }
         if let Err(outcome) = self.await_steps(run, call).await {
@@ -139,6 +144,7 @@ impl Desk {
                 index: call.index,
                 ..Observation::new(call.tool.as_ref(), outcome)
             };
+            run.note_unrun(call, &observation.outcome).await;
             self.values
                 .finish_step(call.index, StepResult::Nothing("was not run".to_owned()));
             self.ran.observations.push(observation);
@@ -176,7 +182,8 @@ impl Desk {
                 (None, Some(observation)) if observation.error_code().is_none() => {
                     StepResult::Nothing("has a result too large to refer to".to_owned())
                 }
-                _ => StepResult::Nothing("failed".to_owned()),
+                (None, Some(observation)) => StepResult::Nothing(failed(observation)),
+                (None, None) => StepResult::Nothing("failed".to_owned()),
             };
             self.running.remove(&step);
             self.values.finish_step(step, result);
@@ -192,9 +199,11 @@ impl Desk {
             (None, Some(task)) => {
                 self.running.insert(call.index, task);
             }
-            (None, None) => self
-                .values
-                .finish_step(call.index, StepResult::Nothing("failed".to_owned())),
+            (None, None) => {
+                let why = failed(&passed.observation);
+                self.values
+                    .finish_step(call.index, StepResult::Nothing(why));
+            }
         }
         self.ran.observations.push(passed.observation);
     }
@@ -214,6 +223,24 @@ impl Desk {
             self.ran.observations.push(Observation::new("", outcome));
         }
         self.ran
+    }
+}
+
+/// Why there is no result to refer to.
+fn failed(observation: &Observation) -> String {
+    let why = match &observation.outcome {
+        Outcome::Error(failure) => failure.message.as_str(),
+        Outcome::Denied { reason } => reason.as_str(),
+        Outcome::Cancelled { reason } => reason.as_str(),
+        Outcome::OutcomeUnknown { message } => message.as_str(),
+        Outcome::Success { .. } | Outcome::AsyncStarted { .. } | Outcome::Notice { .. } => "",
+    };
+    match why {
+        "" => "failed".to_owned(),
+        why => format!(
+            "failed: {}",
+            why.chars().take(MAX_TOLD_CHARS).collect::<String>()
+        ),
     }
 }
 

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::limits::{MAX_HOOK_REASON_CHARS, MAX_HOOK_TIMEOUT};
+use crate::unwind::{Panicked, caught};
 
 macro_rules! points {
     ($($(#[$doc:meta])* $name:ident = $wire:literal;)*) => {
@@ -170,8 +171,10 @@ impl Hooks {
         let mut changed = Vec::new();
         for hook in self.of(point, about) {
             let timeout = hook.timeout().min(MAX_HOOK_TIMEOUT);
-            let answer = match tokio::time::timeout(timeout, hook.run(subject)).await {
-                Ok(answer) => answer,
+            let work = caught(hook.run(subject));
+            let answer = match tokio::time::timeout(timeout, work).await {
+                Ok(Ok(answer)) => answer,
+                Ok(Err(Panicked)) => Err(HookError("it broke down".to_owned())),
                 Err(_) => Err(HookError(format!(
                     "no answer within {} ms",
                     timeout.as_millis()

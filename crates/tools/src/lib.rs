@@ -17,6 +17,7 @@ pub mod hook;
 pub mod limits;
 mod locked_file;
 mod manager;
+mod mention;
 mod pattern;
 mod pipeline;
 pub mod plugin;
@@ -29,6 +30,7 @@ pub mod script;
 mod script_files;
 mod secret;
 pub mod task;
+mod unwind;
 
 pub use budget::{BudgetLimits, ToolLimit};
 pub use caller::{Actor, Caller, InvalidId, ProjectId, Reach, UserId};

@@ -364,3 +364,12 @@ pub const MAX_TEXT_MATCHES: usize = 1_000;
 pub const MAX_TEXT_MATCH_CHARS: usize = 2_000;
 /// Parts of a split text.
 pub const MAX_TEXT_PARTS: usize = 10_000;
+
+// Files that a call mentions.
+
+/// Longest text that is taken for the name of a file.
+pub const MAX_MENTION_BYTES: usize = 4_096;
+/// URIs that are looked at in one text.
+pub const MAX_MENTIONS: usize = 1_000;
+/// Characters of a failure that a later step is told.
+pub const MAX_TOLD_CHARS: usize = 500;

@@ -16,20 +16,20 @@ use crate::run::ToolRun;
 pub(crate) async fn once(run: &ToolRun, block: &Block<'_>, id: &str) -> Vec<Observation> {
     if id.trim().is_empty() || id.chars().nth(MAX_REQUEST_ID_CHARS).is_some() {
         let why = format!("a request_id has 1 to {MAX_REQUEST_ID_CHARS} characters");
-        return told(block, stop(ErrorCode::ProtocolMalformed, why));
+        return told(run, block, stop(ErrorCode::ProtocolMalformed, why)).await;
     }
     match claimed(run, block, id).await {
         Ok(observations) => observations,
-        Err(Refused::Outcome(outcome)) => told(block, outcome),
-        Err(Refused::Store(error)) => told(
-            block,
-            Outcome::from(
+        Err(Refused::Outcome(outcome)) => told(run, block, outcome).await,
+        Err(Refused::Store(error)) => {
+            let outcome = Outcome::from(
                 crate::ToolError::unavailable(format!(
                     "whether request_id {id} was run before cannot be found out ({error}), so nothing was run"
                 ))
                 .because("request.unavailable"),
-            ),
-        ),
+            );
+            told(run, block, outcome).await
+        }
     }
 }
 
@@ -51,6 +51,13 @@ async fn claimed(run: &ToolRun, block: &Block<'_>, id: &str) -> Result<Vec<Obser
         match requests.claim(&run.request_scope, id, &content).await? {
             Claim::New(token) => return Ok(run_claimed(run, block, token).await),
             Claim::Done { observations } => {
+                let again = stop(
+                    ErrorCode::ToolSkipped,
+                    format!("request_id {id} was run before; its first outcome was given again"),
+                );
+                for call in &block.calls {
+                    run.note_unrun(call, &again).await;
+                }
                 return serde_json::from_value(observations).map_err(|_| {
                     Refused::Outcome(Outcome::OutcomeUnknown {
                         message: format!(
@@ -73,7 +80,7 @@ async fn claimed(run: &ToolRun, block: &Block<'_>, id: &str) -> Result<Vec<Obser
                         "request_id {id} was begun before and interrupted; use another id once you know what it did"
                     ),
                 };
-                let observations = told(block, outcome);
+                let observations = told(run, block, outcome).await;
                 requests.finish(token, &json!(observations)).await?;
                 return Ok(observations);
             }
@@ -113,17 +120,18 @@ async fn run_claimed(run: &ToolRun, block: &Block<'_>, token: ClaimToken) -> Vec
     observations
 }
 
-/// One observation for each call, so that nobody waits for an answer.
-fn told(block: &Block<'_>, outcome: Outcome) -> Vec<Observation> {
-    block
-        .calls
-        .iter()
-        .map(|call| Observation {
+/// One observation and one audit entry for each call, so that nobody waits for an answer.
+async fn told(run: &ToolRun, block: &Block<'_>, outcome: Outcome) -> Vec<Observation> {
+    let mut observations = Vec::new();
+    for call in &block.calls {
+        run.note_unrun(call, &outcome).await;
+        observations.push(Observation {
             call_id: call.call_id.as_deref().map(str::to_owned),
             index: call.index,
             ..Observation::new(call.tool.as_ref(), outcome.clone())
-        })
-        .collect()
+        });
+    }
+    observations
 }
 
 /// What a block asks for, whatever its layout and comments.

@@ -1,12 +1,14 @@
 //! One run: a caller, one snapshot of the registry, one budget, one way to stop it all.
 
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use innkeeper_protocol::event::RunId;
 use innkeeper_protocol::{
-    Block, BoundCall, ErrorCode, Observation, Outcome, Reply, ToolCallRequest,
+    Aliases, Block, BoundCall, ErrorCode, Locale, Manifest, Observation, Outcome, Protocol, Reply,
+    ToolCallRequest, render_manifest,
 };
-use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::Budget;
@@ -14,9 +16,9 @@ use crate::limits::MAX_WAIT;
 use crate::manager::Shared;
 use crate::pipeline::trail::Trail;
 use crate::pipeline::{call, stop};
-use crate::registry::Snapshot;
+use crate::registry::{Lookup, Snapshot};
 use crate::task::{Entry, TaskRecord};
-use crate::{BudgetLimits, Caller, block};
+use crate::{BudgetLimits, Caller, block, mention};
 
 /// What a run is given beyond its caller.
 #[derive(Debug, Clone, Default)]
@@ -36,6 +38,7 @@ pub struct ToolRun {
     pub(crate) budget: Arc<Budget>,
     pub(crate) cancel: CancellationToken,
     pub(crate) request_scope: Arc<str>,
+    names: Arc<Mutex<HashMap<Protocol, Arc<Aliases>>>>,
     _end: Arc<End>,
 }
 
@@ -62,6 +65,7 @@ impl ToolRun {
                 run: caller.run.clone(),
             }),
             snapshot: shared.registry.snapshot(),
+            names: Arc::default(),
             shared,
             budget: Arc::new(Budget::new(options.budget)),
             cancel: options.cancel,
@@ -77,6 +81,41 @@ impl ToolRun {
 
     pub fn caller(&self) -> &Caller {
         &self.caller
+    }
+
+    /// The names under which a dialect knows the tools of this run; made when they are first needed.
+    pub fn aliases(&self, protocol: Protocol) -> Arc<Aliases> {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names
+            .entry(protocol)
+            .or_insert_with(|| {
+                let tools = self.snapshot.definitions(&self.caller.reach);
+                Arc::new(Aliases::new(tools, protocol))
+            })
+            .clone()
+    }
+
+    /// What this run's model is told of its tools.
+    pub fn manifest(&self, protocol: Protocol, locale: Locale) -> Manifest {
+        let tools = self.snapshot.definitions(&self.caller.reach);
+        render_manifest(tools, protocol, locale)
+    }
+
+    /// The call in the tool's own names, where the model used those of its dialect.
+    pub(crate) fn restored<'r>(
+        &self,
+        call: &'r ToolCallRequest<'r>,
+    ) -> Cow<'r, ToolCallRequest<'r>> {
+        let as_written = match self.snapshot.find(&call.tool) {
+            Lookup::Found(tool) => !tool.has_odd_names(),
+            Lookup::Unknown { .. } => false,
+        };
+        if as_written {
+            return Cow::Borrowed(call);
+        }
+        let mut own = call.clone();
+        self.aliases(call.protocol).restore(&mut own);
+        Cow::Owned(own)
     }
 
     /// Everything that a model asked for, block after block, and everything it must be told about its text.
@@ -151,6 +190,21 @@ impl ToolRun {
         }
     }
 
+    /// The audit entry of a call that never came as far as the pipeline.
+    pub(crate) async fn note_unrun(&self, request: &ToolCallRequest<'_>, outcome: &Outcome) {
+        let call_id = format!("call_{}", uuid::Uuid::now_v7().simple());
+        let mut trail = Trail::begin(self, request, &call_id);
+        let tool = match self.snapshot.find(&request.tool) {
+            Lookup::Found(tool) => Some(tool.as_ref()),
+            Lookup::Unknown { .. } => None,
+        };
+        if let Some(tool) = tool {
+            trail.found(tool);
+        }
+        trail.written_are(request, tool);
+        self.note(trail, outcome).await;
+    }
+
     /// A call that mentions a file which a task is still making waits for that task, whatever comes of it:
     /// whether the file is needed is for the tool to say.
     pub(crate) async fn wait_for_promised(&self, bound: &BoundCall) -> Result<(), Outcome> {
@@ -159,15 +213,21 @@ impl ToolRun {
                 continue;
             }
             let promises = entry.record().promises;
+            let files = &self.shared.files;
+            let is_promised = |text: &str| {
+                files
+                    .resolve(&self.caller, text)
+                    .is_ok_and(|uri| promises.contains(&uri.to_string()))
+            };
             let by_uri = bound
                 .uris
                 .values()
-                .any(|argument| promises.contains(&argument.uri));
+                .any(|argument| is_promised(&argument.uri));
             let mentioned = by_uri
                 || bound
                     .arguments
                     .values()
-                    .any(|value| mentions(value, &promises));
+                    .any(|value| mention::any(value, &is_promised));
             if mentioned {
                 self.wait_for(&entry).await?;
             }
@@ -191,14 +251,5 @@ impl ToolRun {
                 reason: "the run was stopped".to_owned(),
             }),
         }
-    }
-}
-
-fn mentions(value: &Json, promises: &[String]) -> bool {
-    match value {
-        Json::String(text) => promises.iter().any(|promise| text.contains(promise)),
-        Json::Array(items) => items.iter().any(|item| mentions(item, promises)),
-        Json::Object(fields) => fields.values().any(|field| mentions(field, promises)),
-        Json::Null | Json::Bool(_) | Json::Number(_) => false,
     }
 }

@@ -42,6 +42,9 @@ struct Way {
     has_run: bool,
     unknown: BTreeSet<String>,
     task: Option<Arc<Entry>>,
+    found: Option<Arc<Tool>>,
+    /// Its arguments are on the trail.
+    is_noted: bool,
 }
 
 pub(crate) async fn pass(
@@ -49,6 +52,7 @@ pub(crate) async fn pass(
     request: &ToolCallRequest<'_>,
     values: Option<&Values>,
 ) -> Passed {
+    let request = &*run.restored(request);
     let mut way = Way {
         call_id: format!("call_{}", uuid::Uuid::now_v7().simple()),
         tool: request.tool.to_string(),
@@ -56,6 +60,8 @@ pub(crate) async fn pass(
         has_run: false,
         unknown: BTreeSet::new(),
         task: None,
+        found: None,
+        is_noted: false,
     };
     let mut trail = Trail::begin(run, request, &way.call_id);
     let finished = match go(run, request, values, &mut way, &mut trail).await {
@@ -65,6 +71,9 @@ pub(crate) async fn pass(
             full: None,
         },
     };
+    if !way.is_noted {
+        trail.written_are(request, way.found.as_deref());
+    }
     run.note(trail, &finished.outcome).await;
     let call_id = request.call_id.as_deref().map(str::to_owned);
     Passed {
@@ -92,12 +101,14 @@ async fn go(
     let tool = resolve::resolve(&run.snapshot, &run.caller, &request.tool)?;
     way.tool = tool.definition().id.to_string();
     trail.found(&tool);
+    way.found = Some(tool.clone());
     resolve::check_reach(&run.caller, &tool)?;
 
     let request = substituted(request, values, way)?;
-    let arguments = prepared(run, &tool, &request, way, trail).await?;
+    let arguments = prepared(run, &tool, &request, way).await?;
     let arguments = before::ask(run.snapshot.hooks(), &run.caller, &tool, arguments).await?;
     trail.arguments_are(&tool, &arguments);
+    way.is_noted = true;
     authorise::authorise(run, &tool, &arguments, trail).await?;
     run.budget
         .take(&tool.definition().id)
@@ -110,6 +121,7 @@ async fn go(
         call_id: way.call_id.clone(),
         retry: request.retry,
         cancel: run.cancel.child_token(),
+        run: run.cancel.clone(),
         tool,
     };
     match job.tool.definition().execution.mode {
@@ -150,7 +162,6 @@ async fn prepared(
     tool: &Tool,
     request: &ToolCallRequest<'_>,
     way: &mut Way,
-    trail: &mut Trail,
 ) -> Result<Map<String, Json>, Outcome> {
     let (mut bound, faults) = bind::bind(tool, request);
     way.on_error = bound.on_error;
@@ -168,21 +179,16 @@ async fn prepared(
         false => Ok(()),
     };
     let fitting = match fitting {
-        Ok(()) => bind::validate(tool, &bound, faults),
+        Ok(()) => bind::validate(tool, request, &bound, faults),
         stopped => stopped,
     };
-    match fitting {
-        Ok(()) => Ok(bound.arguments),
-        Err(outcome) => {
-            trail.arguments_are(tool, &bound.arguments);
-            Err(outcome)
-        }
-    }
+    fitting.map(|()| bound.arguments)
 }
 
 /// Whether the arguments of a call could ever be taken; for those few faults of a block that only its tools
 /// can settle.
 pub(crate) fn check_unrun(run: &ToolRun, request: &ToolCallRequest<'_>) -> Result<(), Observation> {
+    let request = &*run.restored(request);
     let refused = |tool: &str, outcome| Observation {
         call_id: request.call_id.as_deref().map(str::to_owned),
         index: request.index,

@@ -2,13 +2,11 @@
 //!
 //! Whoever panics is a failed tool, not a dead platform.
 
-use std::future::{Future, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use innkeeper_protocol::{ErrorCode, ExecutionMode, ToolDefinition};
+use innkeeper_protocol::{ErrorCode, ExecutionMode, Outcome, ToolDefinition};
 use serde_json::{Map, Value as Json};
 use tokio_util::sync::CancellationToken;
 
@@ -16,6 +14,7 @@ use crate::limits::{
     ASYNC_TIMEOUT, MAX_BACK_OFF, MAX_TIMEOUT, MIN_BACK_OFF, MIN_TIMEOUT, SYNC_TIMEOUT,
 };
 use crate::registry::Tool;
+use crate::unwind::{Panicked, caught};
 use crate::{CallContext, Caller, Invocation, Progress, ToolError};
 
 /// A call that may run: everything was checked.
@@ -28,6 +27,21 @@ pub(crate) struct Job {
     /// How often it is tried again.
     pub(crate) retry: u8,
     pub(crate) cancel: CancellationToken,
+    /// Stops the whole run.
+    pub(crate) run: CancellationToken,
+}
+
+impl Job {
+    /// Why it was stopped.
+    pub(crate) fn cancelled(&self) -> Outcome {
+        let reason = match self.run.is_cancelled() {
+            true => "the run was stopped",
+            false => "somebody stopped it",
+        };
+        Outcome::Cancelled {
+            reason: reason.to_owned(),
+        }
+    }
 }
 
 /// How a job ended.
@@ -123,17 +137,13 @@ fn back_off(attempts: u32) -> Duration {
 }
 
 async fn guarded(work: impl Future<Output = Result<Json, ToolError>>) -> Result<Json, ToolError> {
-    let mut work = pin!(work);
-    poll_fn(move |cx| {
-        catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))).unwrap_or_else(|_| {
-            std::task::Poll::Ready(Err(ToolError::failed(
-                "the tool broke down inside the platform; this is a bug, please report it",
-            )
-            .because("tool.panicked")
-            .permanent()))
-        })
+    caught(work).await.unwrap_or_else(|Panicked| {
+        Err(ToolError::failed(
+            "the tool broke down inside the platform; this is a bug, please report it",
+        )
+        .because("tool.panicked")
+        .permanent())
     })
-    .await
 }
 
 #[cfg(test)]

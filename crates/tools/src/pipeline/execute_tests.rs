@@ -64,6 +64,7 @@ fn job(
         call_id: "c".into(),
         retry,
         cancel: CancellationToken::new(),
+        run: CancellationToken::new(),
     };
     (job, executor)
 }

@@ -42,10 +42,7 @@ pub(crate) async fn finish(
             trail.result_chars(chars);
             (outcome, Some(result))
         }
-        Err(Stopped::Cancelled) => {
-            let reason = "the run was stopped".to_owned();
-            (Outcome::Cancelled { reason }, None)
-        }
+        Err(Stopped::Cancelled) => (job.cancelled(), None),
         Err(Stopped::Failed(mut error)) => {
             error.message = redactor.redact_text(&error.message).into_owned();
             (error.into(), None)

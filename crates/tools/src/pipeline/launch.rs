@@ -73,8 +73,8 @@ async fn work(
     let _ = run.shared.bus.publish(event).await;
 }
 
-/// The files that a tool says it will make: arguments named `output_uri` or marked `"x-output-uri": true`, as
-/// written and in canonical form.
+/// The files that a tool says it will make: arguments named `output_uri` or marked `"x-output-uri": true`, in
+/// canonical form.
 fn promised(run: &ToolRun, tool: &ToolDefinition, arguments: &Map<String, Json>) -> Vec<String> {
     let mut promises = Vec::new();
     for (name, schema) in tool.properties() {
@@ -86,13 +86,11 @@ fn promised(run: &ToolRun, tool: &ToolDefinition, arguments: &Map<String, Json>)
         let Some(uri) = arguments.get(name).and_then(Json::as_str) else {
             continue;
         };
-        promises.push(uri.to_owned());
         if let Ok(resolved) = run.shared.files.resolve(&run.caller, uri) {
             promises.push(resolved.to_string());
         }
     }
     promises.sort();
     promises.dedup();
-    promises.retain(|promise| !promise.is_empty());
     promises
 }

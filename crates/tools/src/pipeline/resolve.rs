@@ -16,11 +16,8 @@ pub(super) fn resolve(
 ) -> Result<Arc<Tool>, Outcome> {
     match snapshot.find(name) {
         Lookup::Found(tool) => Ok(tool.clone()),
-        Lookup::Unknown { mut suggestions } => {
-            suggestions.retain(|id| match snapshot.find(id) {
-                Lookup::Found(tool) => caller.reach.includes(tool.definition()),
-                Lookup::Unknown { .. } => false,
-            });
+        Lookup::Unknown { .. } => {
+            let suggestions = snapshot.nearest(name, &caller.reach);
             // The sentence is made from the name and the suggestions where the observation is worded.
             Err(Outcome::Error(Failure {
                 suggestions,

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use innkeeper_protocol::{ErrorCode, Outcome, ToolCallRequest};
+use innkeeper_protocol::{ErrorCode, Outcome, Source, ToolCallRequest, ToolDefinition};
 use innkeeper_store::{AuditDecision, AuditEntry, AuditOutcome, Store};
 use jiff::Timestamp;
 use serde_json::{Map, Value as Json};
@@ -18,6 +18,8 @@ pub(crate) struct Trail {
     store: Store,
     redactor: Arc<Redactor>,
     entry: Option<AuditEntry>,
+    /// Values of arguments that must not be read anywhere in the entry.
+    hidden: Vec<String>,
     since: Instant,
 }
 
@@ -26,7 +28,7 @@ impl Trail {
         let caller = &run.caller;
         let at: Timestamp = run.shared.clock.now();
         let redactor = run.shared.redactor.load_full();
-        let name: String = request.tool.chars().take(MAX_AUDIT_NAME_CHARS).collect();
+        let name = cut(&redactor.redact_text(&request.tool), MAX_AUDIT_NAME_CHARS);
         Self {
             entry: Some(AuditEntry {
                 at,
@@ -36,7 +38,7 @@ impl Trail {
                 run: caller.run.to_string(),
                 call_id: call_id.to_owned(),
                 request_id: request.request_id.as_deref().map(str::to_owned),
-                tool: redactor.redact_text(&name).into_owned(),
+                tool: name,
                 source: String::new(),
                 arguments: Json::Object(Map::new()),
                 outcome: AuditOutcome::Cancelled,
@@ -51,6 +53,7 @@ impl Trail {
             }),
             store: run.shared.store.clone(),
             redactor,
+            hidden: Vec::new(),
             since: Instant::now(),
         }
     }
@@ -64,11 +67,40 @@ impl Trail {
 
     /// Keeps them without anything that must not be read later.
     pub(crate) fn arguments_are(&mut self, tool: &Tool, arguments: &Map<String, Json>) {
-        if let Some(entry) = &mut self.entry {
-            let mut kept = Json::Object(redact_arguments(tool.definition(), arguments));
-            self.redactor.redact_json(&mut kept);
-            entry.arguments = kept;
+        self.keep(tool.definition(), arguments);
+    }
+
+    /// The same for a call that was not bound: as it was written, for whatever tool it was meant.
+    pub(crate) fn written_are(&mut self, request: &ToolCallRequest<'_>, tool: Option<&Tool>) {
+        let mut arguments = request.params();
+        for argument in &request.arguments {
+            if argument.source == Source::Uri {
+                arguments.insert(format!("uri_{}", argument.name), argument.to_json());
+            }
         }
+        match tool {
+            Some(tool) => self.keep(tool.definition(), &arguments),
+            None => {
+                let nothing = Json::Object(Map::new());
+                let unknown = ToolDefinition::new(request.tool.as_ref(), "", nothing);
+                self.keep(&unknown, &arguments);
+            }
+        }
+    }
+
+    fn keep(&mut self, tool: &ToolDefinition, arguments: &Map<String, Json>) {
+        let Some(entry) = &mut self.entry else {
+            return;
+        };
+        let kept = redact_arguments(tool, arguments);
+        for (name, value) in arguments {
+            if let Some(shown) = kept.get(name) {
+                hidden_in(value, shown, &mut self.hidden);
+            }
+        }
+        let mut kept = Json::Object(kept);
+        self.redactor.redact_json(&mut kept);
+        entry.arguments = kept;
     }
 
     pub(super) fn call_id(&self) -> &str {
@@ -115,6 +147,7 @@ impl Trail {
             store: self.store.clone(),
             redactor: self.redactor.clone(),
             entry: self.entry.clone(),
+            hidden: self.hidden.clone(),
             since: self.since,
         }
     }
@@ -139,8 +172,11 @@ impl Trail {
             entry.outcome = kind;
             entry.error_code = code.map(|code| code.as_str().to_owned());
             entry.message = message.map(|text| {
-                let text: String = text.chars().take(MAX_AUDIT_MESSAGE_CHARS).collect();
-                self.redactor.redact_text(&text).into_owned()
+                let mut text = self.redactor.redact_text(text).into_owned();
+                for value in &self.hidden {
+                    text = text.replace(value, REDACTED);
+                }
+                cut(&text, MAX_AUDIT_MESSAGE_CHARS)
             });
         }
         Some(entry)
@@ -153,6 +189,40 @@ impl Drop for Trail {
             // Nobody is left who could be told that the log is full.
             let _ = self.store.audit().try_append(entry);
         }
+    }
+}
+
+const REDACTED: &str = "[redacted]";
+
+fn cut(text: &str, most: usize) -> String {
+    text.chars().take(most).collect()
+}
+
+/// Collects the texts that stand in `value` and not in what is shown of it.
+fn hidden_in(value: &Json, shown: &Json, hidden: &mut Vec<String>) {
+    match (value, shown) {
+        (Json::Object(fields), Json::Object(shown)) => {
+            for (name, field) in fields {
+                if let Some(shown) = shown.get(name) {
+                    hidden_in(field, shown, hidden);
+                }
+            }
+        }
+        (Json::Array(items), Json::Array(shown)) => {
+            for (item, shown) in items.iter().zip(shown) {
+                hidden_in(item, shown, hidden);
+            }
+        }
+        (value, Json::String(shown)) if shown == REDACTED => {
+            let text = match value {
+                Json::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            if !text.is_empty() {
+                hidden.push(text);
+            }
+        }
+        _ => {}
     }
 }
 

@@ -363,3 +363,7 @@ impl Inner {
         })
     }
 }
+
+#[cfg(test)]
+#[path = "manager_tests.rs"]
+mod tests;

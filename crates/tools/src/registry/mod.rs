@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
+use tokio::sync::watch;
 
 pub use names::Lookup;
 pub use prepared::{Prepared, RegisterError};
@@ -21,6 +22,7 @@ pub use source::{Behind, Offer, Source};
 /// The tools of one running platform.
 pub struct Registry {
     current: ArcSwap<Snapshot>,
+    changes: watch::Sender<u64>,
     sources: Mutex<BTreeMap<String, Source>>,
 }
 
@@ -28,6 +30,7 @@ impl Default for Registry {
     fn default() -> Self {
         Self {
             current: ArcSwap::from_pointee(Snapshot::default()),
+            changes: watch::Sender::new(0),
             sources: Mutex::default(),
         }
     }
@@ -37,6 +40,11 @@ impl Registry {
     /// What is there now, for as long as the caller keeps it.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.current.load_full()
+    }
+
+    /// Tells of every change, by the generation of the snapshot that came of it.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
     }
 
     /// Puts a source in the place of the one with that name. If it cannot stand beside the others, nothing
@@ -93,6 +101,7 @@ impl Registry {
         let generation = self.current.load().generation() + 1;
         self.current
             .store(Arc::new(Snapshot::build(sources, generation)));
+        self.changes.send_replace(generation);
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Source>> {

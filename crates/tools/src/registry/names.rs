@@ -12,9 +12,9 @@ use crate::pattern::loose;
 /// What a look-up came to.
 pub enum Lookup<'s> {
     Found(&'s Arc<Tool>),
-    /// No tool, or more than one, is meant; nearest names first.
+    /// No tool is meant, or more than one: then these.
     Unknown {
-        suggestions: Vec<String>,
+        ambiguous: Vec<String>,
     },
 }
 
@@ -68,7 +68,7 @@ impl Names {
         }
         if name.chars().nth(MAX_LOOKUP_CHARS).is_some() {
             return Lookup::Unknown {
-                suggestions: Vec::new(),
+                ambiguous: Vec::new(),
             };
         }
         let found = self
@@ -78,16 +78,19 @@ impl Names {
         match found {
             Some(Meant::One(tool)) => Lookup::Found(tool),
             Some(Meant::Several(tools)) => Lookup::Unknown {
-                suggestions: ids(tools.iter()),
+                ambiguous: ids(tools.iter()),
             },
             None => Lookup::Unknown {
-                suggestions: self.nearest(name),
+                ambiguous: Vec::new(),
             },
         }
     }
 
     /// Names with few wrong letters, then names that share the last word (`FileWriter.Write` for `File.Write`).
-    fn nearest(&self, name: &str) -> Vec<String> {
+    pub(super) fn nearest(&self, name: &str, fits: &dyn Fn(&Tool) -> bool) -> Vec<String> {
+        if name.chars().nth(MAX_LOOKUP_CHARS).is_some() {
+            return Vec::new();
+        }
         let wanted = key::normalise(name).into_owned();
         let last = wanted.rsplit('_').next().unwrap_or_default();
         let length = wanted.chars().count();
@@ -114,7 +117,7 @@ impl Names {
                 continue;
             };
             let id = tool.definition().id.to_string();
-            if !suggestions.contains(&id) {
+            if !suggestions.contains(&id) && fits(tool) {
                 suggestions.push(id);
             }
             if suggestions.len() == MAX_NEAREST {

@@ -1,5 +1,6 @@
 //! A declaration made ready: checked once, its schemas compiled.
 
+use innkeeper_protocol::limits::MAX_FUNCTION_NAME_BYTES;
 use innkeeper_protocol::{DeclarationError, ToolDefinition, ToolId, check_declaration};
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value as Json;
@@ -57,6 +58,8 @@ pub struct Prepared {
     pub(crate) definition: Arc<ToolDefinition>,
     pub(crate) parameters: Validator,
     pub(crate) output: Option<Validator>,
+    /// Some parameter is taught to models under another name.
+    pub(crate) has_odd_names: bool,
 }
 
 impl Prepared {
@@ -78,7 +81,9 @@ impl Prepared {
                 cause,
             })
         };
+        let has_odd_names = definition.properties().any(|(name, _)| is_odd(name));
         Ok(Self {
+            has_odd_names,
             parameters: compiled("parameters", &definition.parameters)?,
             output: definition
                 .output
@@ -95,6 +100,14 @@ impl Prepared {
     pub fn accepts(&self, arguments: &Json) -> bool {
         self.parameters.is_valid(arguments)
     }
+}
+
+/// A name that some dialect could not carry as it is.
+fn is_odd(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    !name.chars().all(plain)
+        || name.starts_with(|c: char| c.is_ascii_digit())
+        || name.len() > MAX_FUNCTION_NAME_BYTES
 }
 
 fn is_id(id: &str) -> bool {

@@ -37,7 +37,7 @@ fn source(tools: &[&str]) -> Source {
 fn found(snapshot: &Snapshot, name: &str) -> Result<String, Vec<String>> {
     match snapshot.find(name) {
         Lookup::Found(tool) => Ok(tool.definition().id.to_string()),
-        Lookup::Unknown { suggestions } => Err(suggestions),
+        Lookup::Unknown { .. } => Err(snapshot.nearest(name, &Reach::everything())),
     }
 }
 

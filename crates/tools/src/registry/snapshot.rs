@@ -28,6 +28,10 @@ impl Tool {
         &self.prepared.parameters
     }
 
+    pub(crate) fn has_odd_names(&self) -> bool {
+        self.prepared.has_odd_names
+    }
+
     pub(crate) fn output(&self) -> Option<&Validator> {
         self.prepared.output.as_ref()
     }
@@ -86,6 +90,18 @@ impl Snapshot {
 
     pub fn find(&self, name: &str) -> Lookup<'_> {
         self.names.find(name)
+    }
+
+    /// The ids of tools that were perhaps meant by a name that is none, nearest first.
+    pub fn nearest(&self, name: &str, reach: &Reach) -> Vec<String> {
+        let in_reach = |tool: &Tool| reach.includes(tool.definition());
+        match self.find(name) {
+            Lookup::Unknown { ambiguous } if !ambiguous.is_empty() => ambiguous
+                .into_iter()
+                .filter(|id| matches!(self.find(id), Lookup::Found(tool) if in_reach(tool)))
+                .collect(),
+            _ => self.names.nearest(name, &in_reach),
+        }
     }
 
     /// All tools, by id.

@@ -1,0 +1,326 @@
+use std::fs;
+use std::path::Path;
+
+use innkeeper_protocol::event::RunId;
+use innkeeper_protocol::{Observation, parse, render_observation};
+use innkeeper_store::{LocalBus, Store};
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::*;
+use crate::builtin;
+use crate::engine::NoEngine;
+use crate::policy::{Nobody, Policy};
+use crate::registry::Lookup;
+use crate::script::{Interpreters, Unsandboxed};
+use crate::{Caller, FileLayer, Parts, Reach, RunOptions, Secrets, SystemClock};
+
+/// A home with a folder for plugins and all that plugins need.
+struct House {
+    home: TempDir,
+    manager: ToolManager,
+    plugins: PluginManager,
+}
+
+impl House {
+    async fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let files = FileLayer::open(home.path()).unwrap();
+        let manager = ToolManager::new(Parts {
+            files: files.clone(),
+            store: Store::in_memory().await.unwrap(),
+            bus: Arc::new(LocalBus::default()),
+            approver: Arc::new(Nobody),
+            policy: Policy::default(),
+            clock: Arc::new(SystemClock),
+        });
+        let tools = builtin::source(builtin::file::tools(&files)).unwrap();
+        manager.registry().replace(builtin::SOURCE, tools).unwrap();
+        let folder = home.path().join("plugins");
+        fs::create_dir(&folder).unwrap();
+        let secrets = Secrets::new(home.path().join("secrets.toml"));
+        let plugins = PluginManager::new(PluginParts {
+            manager: manager.clone(),
+            loader: PluginLoader::new(vec![folder]),
+            consents: Consents::new(home.path()),
+            settings: Arc::new(PluginSettings::new(home.path(), secrets)),
+            runner: Arc::new(Unsandboxed::new(
+                Interpreters::default(),
+                home.path().join("scratch"),
+            )),
+            files: Arc::new(files),
+            engine: Arc::new(NoEngine),
+        });
+        Self {
+            home,
+            manager,
+            plugins,
+        }
+    }
+
+    fn plugin(&self, name: &str, more: &str) -> std::path::PathBuf {
+        let root = self.home.path().join("plugins").join(name);
+        fs::create_dir_all(root.join("tools")).unwrap();
+        let manifest = format!("name: {name}\nversion: \"1.0\"\ntools:\n  entry: ./tools\n{more}");
+        write(&root.join("plugin.yaml"), &manifest);
+        root
+    }
+
+    /// A tool that prints its standard input back.
+    fn script_tool(&self, root: &Path, id: &str) {
+        write(
+            &root.join("echo.py"),
+            "import sys\nprint(sys.stdin.read())\n",
+        );
+        let tool = json!({
+            "id": id,
+            "description": "Says it again.",
+            "implementation": {"type": "script", "command": "python echo.py"},
+            "parameters": {"type": "object", "properties": {"text": {"type": "string"}}},
+        });
+        let name = id.replace([':', '.'], "-");
+        write(
+            &root.join(format!("tools/{name}.tool.json")),
+            &tool.to_string(),
+        );
+    }
+
+    fn standing(&self, name: &str) -> Standing {
+        self.plugins.find(name).unwrap().state
+    }
+
+    fn accept(&self, name: &str) {
+        let asked = self
+            .plugins
+            .find(name)
+            .unwrap()
+            .package
+            .unwrap()
+            .permissions;
+        self.plugins.enable(name, &asked).unwrap();
+    }
+
+    fn has(&self, id: &str) -> bool {
+        matches!(
+            self.manager.registry().snapshot().find(id),
+            Lookup::Found(_)
+        )
+    }
+
+    async fn say(&self, text: &str) -> Vec<String> {
+        let caller = Caller::agent("test", RunId::new("r"), Reach::everything());
+        let run = self.manager.begin(caller, RunOptions::default());
+        let said: Vec<Observation> = run.run_reply(&parse(text)).await;
+        said.iter().map(render_observation).collect()
+    }
+}
+
+/// In one go: whoever watches the folder never sees half a file.
+fn write(path: &Path, text: &str) {
+    let beside = path.with_extension("new");
+    fs::write(&beside, text).unwrap();
+    fs::rename(&beside, path).unwrap();
+}
+
+fn problems(standing: Standing) -> Vec<(&'static str, String)> {
+    match standing {
+        Standing::Broken { problems } => problems
+            .into_iter()
+            .map(|problem| (problem.code, problem.message))
+            .collect(),
+        other => panic!("not broken: {other:?}"),
+    }
+}
+
+const CALL: &str = "<ACTION><Echo><text>good evening</text></Echo></ACTION>";
+
+#[tokio::test]
+async fn a_plugin_waits_until_a_person_has_accepted_what_it_asks_for() {
+    let house = House::new().await;
+    let root = house.plugin("echo", "");
+    house.script_tool(&root, "Echo");
+    house.plugins.reload();
+    let Standing::Pending { new } = house.standing("echo") else {
+        panic!("{:?}", house.standing("echo"));
+    };
+    assert_eq!(
+        new.iter().map(|one| one.as_str()).collect::<Vec<_>>(),
+        ["run:python"]
+    );
+    assert!(!house.has("Echo"));
+
+    let too_little = house.plugins.enable("echo", &Permissions::default());
+    assert!(matches!(too_little, Err(PluginError::NotAccepted { .. })));
+    house.accept("echo");
+    assert_eq!(house.standing("echo"), Standing::Enabled);
+    assert_eq!(
+        house.say(CALL).await,
+        ["Observation: Tool Echo executed successfully. Result: {\"text\":\"good evening\"}"]
+    );
+
+    house.plugins.disable("echo").unwrap();
+    assert!(!house.has("Echo"));
+    house.accept("echo");
+
+    // The next version asks for more.
+    house.plugin("echo", "permissions:\n  network: [example.com]\n");
+    house.plugins.reload();
+    let Standing::Pending { new } = house.standing("echo") else {
+        panic!("{:?}", house.standing("echo"));
+    };
+    assert!(new.has("net:example.com") && !new.has("run:python"));
+    assert!(!house.has("Echo"));
+}
+
+#[tokio::test]
+async fn a_plugin_that_asks_for_nothing_is_on_at_once() {
+    let house = House::new().await;
+    let root = house.plugin("reader", "");
+    let tool = json!({
+        "id": "Reader.Read",
+        "description": "Reads.",
+        "implementation": {"type": "service", "service": "File.Read"},
+        "parameters": {"type": "object", "properties": {"file_path": {"type": "string"}}, "required": ["file_path"]},
+    });
+    write(&root.join("tools/read.tool.json"), &tool.to_string());
+    house.plugins.reload();
+    assert_eq!(house.standing("reader"), Standing::Enabled);
+    house.say("<ACTION><File.Write><file_path>a.txt</file_path><content>salt</content></File.Write></ACTION>").await;
+    let said = house
+        .say("<ACTION><Reader.Read><file_path>a.txt</file_path></Reader.Read></ACTION>")
+        .await;
+    assert!(said[0].contains("salt"), "{said:?}");
+}
+
+#[tokio::test]
+async fn a_name_that_is_taken_breaks_the_later_plugin_only() {
+    let house = House::new().await;
+    for (name, id) in [
+        ("a", "Echo"),
+        ("b", "Echo"),
+        ("c", "File.Write"),
+        ("d", "Other"),
+    ] {
+        let root = house.plugin(name, "");
+        house.script_tool(&root, id);
+    }
+    house.plugins.reload();
+    for name in ["a", "b", "c", "d"] {
+        if let Standing::Pending { .. } = house.standing(name) {
+            house.accept(name);
+        }
+    }
+    assert_eq!(house.standing("a"), Standing::Enabled);
+    assert_eq!(house.standing("d"), Standing::Enabled);
+    for (name, owner) in [("b", "plugin:a"), ("c", "builtin")] {
+        let problems = problems(house.standing(name));
+        assert_eq!(problems[0].0, "tool.id_taken");
+        assert!(problems[0].1.contains(owner), "{problems:?}");
+    }
+    assert!(house.has("Other"));
+}
+
+#[tokio::test]
+async fn a_service_is_replaced_only_with_the_permission() {
+    let house = House::new().await;
+    let services = "services:\n  - name: File.Stat\n    run: python stat.py\n";
+    let root = house.plugin("stat", services);
+    write(&root.join("stat.py"), "print('{\"size\": 42}')\n");
+    house.plugins.reload();
+    house.accept("stat");
+    assert_eq!(problems(house.standing("stat"))[0].0, "tool.service_taken");
+
+    let granted = format!("{services}permissions:\n  services:\n    override: [File.Stat]\n");
+    house.plugin("stat", &granted);
+    house.plugins.reload();
+    house.accept("stat");
+    assert_eq!(house.standing("stat"), Standing::Enabled);
+    let call = "<ACTION><File.Stat><file_path>nothing</file_path></File.Stat></ACTION>";
+    let said = house.say(call).await;
+    assert!(said[0].ends_with("Result: {\"size\":42}"), "{said:?}");
+    house.plugins.disable("stat").unwrap();
+    assert!(house.say(call).await[0].contains("workspace.file_not_found"));
+}
+
+#[tokio::test]
+async fn a_hook_of_a_plugin_is_asked() {
+    let house = House::new().await;
+    let more = "permissions:\n  hooks: [\"tool:before-call\"]\nhooks:\n  - on: hook:server:tool:before-call\n    run: python guard.py\n    tools: [\"File.*\"]\n";
+    let root = house.plugin("guard", more);
+    let guard = r#"import json, sys
+subject = json.load(sys.stdin)
+if "secret" in subject["arguments"].get("file_path", ""):
+    print(json.dumps({"action": "refuse", "reason": "that file is not yours"}))
+else:
+    print(json.dumps({"action": "continue"}))
+"#;
+    write(&root.join("guard.py"), guard);
+    house.plugins.reload();
+    house.accept("guard");
+    let write_to = |name: &str| {
+        format!(
+            "<ACTION><File.Write><file_path>{name}</file_path><content>x</content></File.Write></ACTION>"
+        )
+    };
+    let said = house.say(&write_to("secret.txt")).await;
+    assert!(said[0].contains("that file is not yours"), "{said:?}");
+    assert!(
+        !house
+            .home
+            .path()
+            .join("projects/default/secret.txt")
+            .exists()
+    );
+    assert!(house.say(&write_to("plain.txt")).await[0].contains("successfully"));
+}
+
+#[tokio::test]
+async fn folders_are_followed_without_a_restart() {
+    let house = House::new().await;
+    house.plugins.reload();
+    let registry = house.manager.registry();
+    let _watch = house.plugins.watch().unwrap();
+    let mut changes = registry.changes();
+
+    let root = house.plugin("reader", "");
+    let tool = |id: &str| {
+        json!({
+            "id": id,
+            "description": "Reads.",
+            "implementation": {"type": "service", "service": "File.Read"},
+            "parameters": {"type": "object"},
+        })
+        .to_string()
+    };
+    write(&root.join("tools/read.tool.json"), &tool("Reader.One"));
+    until(&mut changes, || house.has("Reader.One")).await;
+    let before = registry.snapshot();
+
+    write(&root.join("tools/read.tool.json"), &tool("Reader.Two"));
+    until(&mut changes, || {
+        house.has("Reader.Two") && !house.has("Reader.One")
+    })
+    .await;
+    assert!(
+        matches!(before.find("Reader.One"), Lookup::Found(_)),
+        "a run keeps what it has"
+    );
+
+    fs::remove_dir_all(&root).unwrap();
+    until(&mut changes, || !house.has("Reader.Two")).await;
+}
+
+async fn until(changes: &mut tokio::sync::watch::Receiver<u64>, holds: impl Fn() -> bool) {
+    while !holds() {
+        changes.changed().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn who_is_not_there_is_named_with_who_is_near() {
+    let house = House::new().await;
+    house.plugin("signet", "");
+    house.plugins.reload();
+    let error = house.plugins.find("signte").unwrap_err().to_string();
+    assert_eq!(error, "there is no plugin 'signte'; did you mean 'signet'?");
+}
