@@ -197,7 +197,7 @@ impl World {
         let mut arrived = self.seen.arrived.subscribe();
         tokio::select! {
             _ = running.as_mut() => panic!("it ended before anyone came to the gate {gate}"),
-            came = arrived.wait_for(|gates| gates.contains(gate)) => drop(came.unwrap()),
+            came = soon(arrived.wait_for(|gates| gates.contains(gate))) => drop(came.unwrap()),
         }
     }
 
@@ -239,6 +239,13 @@ impl World {
         let caller = Caller::person(RunId::new("setup"));
         self.manager.files().resolve(&caller, path).unwrap()
     }
+}
+
+/// What should come at once, and would otherwise hold up the tests for ever.
+pub(super) async fn soon<T>(work: impl Future<Output = T>) -> T {
+    let limit = std::time::Duration::from_secs(30);
+    let work = tokio::time::timeout(limit, work).await;
+    work.expect("it never came")
 }
 
 pub(super) async fn say(run: &ToolRun, text: &str) -> Vec<Observation> {

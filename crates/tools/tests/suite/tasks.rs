@@ -4,11 +4,11 @@ use innkeeper_store::{EventBus, Received, Subscription, TopicPattern};
 use innkeeper_tools::{Redactor, Secret, TaskStatus, ToolRun};
 use serde_json::{Value as Json, json};
 
-use super::harness::{World, codes, result, say, tam, task_id, told};
+use super::harness::{World, codes, result, say, soon, tam, task_id, told};
 use super::tools::SECRET;
 
 async fn event(events: &mut Subscription) -> Json {
-    match events.next().await {
+    match soon(events.next()).await {
         Received::Event(delivery) => delivery.event.payload.clone(),
         other => panic!("{other:?}"),
     }
