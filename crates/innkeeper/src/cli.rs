@@ -1,5 +1,8 @@
 //! What can be typed: commands, options and their help texts. Decides nothing.
 
+mod plugin;
+mod tools;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -7,13 +10,41 @@ use innkeeper_protocol::Dialect;
 
 use crate::lang::Lang;
 
+pub(crate) use plugin::{
+    CheckArgs, ConfigAction, ConfigArgs, ConfigScopeArgs, EnableArgs, NewArgs, PluginCommand,
+    TemplateChoice,
+};
+pub(crate) use tools::{
+    AuditArgs, GrantsArgs, ListArgs, ManifestArgs, ShowArgs, ToolCallArgs, ToolsCommand,
+};
+
 const EXAMPLES: &str = "\
 Examples:
-  innkeeper parse reply.txt           Show the tool calls in a model's reply
-  innkeeper parse --help              All about reading replies
-  innkeeper --lang zh parse reply.txt Give messages in Chinese
+  innkeeper parse reply.txt                 Show the tool calls in a model's reply
+  innkeeper call reply.txt                  Run them, and print what the model is told
+  innkeeper tools list                      What can be called
+  innkeeper tools call dice.roll formula=2d6 Call one tool yourself
+  innkeeper plugin list                     Plugins and whether they are switched on
+  innkeeper --lang zh tools list            Give messages in Chinese
 
-Exit codes: 0 done, 1 failed, 2 wrong usage or unreadable input.";
+Exit codes: 0 done, 1 failed or refused, 2 wrong usage or unreadable input, 3 nothing to call.";
+
+const CALL_EXAMPLES: &str = "\
+Examples:
+  innkeeper call reply.txt                  Run the calls in a file
+  my-model | innkeeper call                 Run the calls in what a model writes
+  innkeeper call --deny 'File.*' reply.txt  Run them, but nothing that touches files
+  innkeeper call --yes reply.txt            Answer yes to whatever would be asked
+  innkeeper call --json reply.txt | jq '.[].outcome'
+
+The text may hold TAM blocks, <ACTION> blocks, <tool_call> elements or a provider's native response. \
+Calls run as an agent's, under the rules of innkeeper.toml. What comes of each is printed as the model \
+would read it; with --json, as an array of records with that text in each. Where a rule says to ask, you \
+are asked; without a terminal that means no, unless --yes is given. Ctrl-C stops what runs and prints what \
+there is so far.
+
+Exit codes: 0 every call succeeded, 1 one failed or was refused, 2 wrong usage or unreadable input, \
+3 the text calls nothing, 130 stopped by Ctrl-C.";
 
 const PARSE_EXAMPLES: &str = "\
 Examples:
@@ -32,7 +63,8 @@ Exit codes: 0 the text was read, 1 the result could not be written, 2 wrong usag
 
 /// An agent platform in one binary.
 ///
-/// Today it reads what a language model wrote and shows the tool calls in it.
+/// It reads what a language model wrote, runs the tool calls in it under its owner's rules, and tells what
+/// came of them.
 #[derive(Debug, Parser)]
 #[command(
     name = "innkeeper",
@@ -53,10 +85,10 @@ pub(crate) struct Cli {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Everywhere")]
 pub(crate) struct Global {
-    /// Folder for settings and data; `parse` needs none [default: the platform's data folder]
+    /// Folder for settings and data [default: INNKEEPER_HOME, or the platform's data folder]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) home: Option<PathBuf>,
-    /// Print results as compact JSON even on a terminal
+    /// Print results as compact JSON, one document, even on a terminal
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// Print results and errors only, no progress
@@ -72,6 +104,53 @@ pub(crate) enum Command {
     /// Read a model's reply and print the tool calls in it as JSON
     #[command(after_help = PARSE_EXAMPLES, args_override_self = true, max_term_width = 100)]
     Parse(ParseArgs),
+    /// Run the tool calls in a model's reply and print what came of them
+    #[command(after_help = CALL_EXAMPLES, args_override_self = true, max_term_width = 100)]
+    Call(CallArgs),
+    /// See and call tools, and look at what was called
+    #[command(
+        subcommand,
+        after_help = tools::EXAMPLES,
+        max_term_width = 100,
+        arg_required_else_help = false
+    )]
+    Tools(ToolsCommand),
+    /// See, check, begin, configure and switch plugins
+    #[command(
+        subcommand,
+        after_help = plugin::EXAMPLES,
+        max_term_width = 100,
+        arg_required_else_help = false
+    )]
+    Plugin(PluginCommand),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CallArgs {
+    /// File with the reply; `-` or nothing reads standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Way of calling to look for
+    #[arg(
+        long,
+        value_enum,
+        ignore_case = true,
+        default_value = "auto",
+        value_name = "PROTOCOL"
+    )]
+    pub(crate) protocol: ProtocolChoice,
+    /// Project whose files plain paths mean
+    #[arg(long, value_name = "PROJECT", default_value = "default")]
+    pub(crate) project: String,
+    /// Answer yes to whatever the rules say to ask
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Offer only tools of this name, with * for any text; may be repeated [default: all]
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) allow: Vec<String>,
+    /// Do not offer tools of this name; may be repeated, and beats --allow
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) deny: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -132,6 +211,12 @@ mod tests {
     fn every_option_and_command_has_a_help_text() {
         fn check(command: &clap::Command) {
             assert!(command.get_about().is_some(), "{}", command.get_name());
+            let after = command.get_after_help().map(ToString::to_string);
+            assert!(
+                after.is_some_and(|text| text.contains("Examples:")),
+                "{}",
+                command.get_name()
+            );
             for argument in command.get_arguments() {
                 assert!(argument.get_help().is_some(), "{}", argument.get_id());
             }

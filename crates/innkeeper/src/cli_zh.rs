@@ -1,17 +1,21 @@
 //! The help texts of `cli` in Chinese. A test fails when a command or an option has none.
 
+mod plugin;
+mod tools;
+
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
 use crate::cli::Cli;
 
-/// Everything that has a help text: the command it belongs to (empty for all), its id, the text.
+/// Everything that has a help text: the command it belongs to (empty for all), its id, the text. Those of
+/// `tools` and `plugin` stand in files of their own.
 const ARGUMENTS: &[(&str, &str, &str)] = &[
     (
         "",
         "home",
-        "存放设置和数据的文件夹；parse 用不到 [默认：系统的数据文件夹]",
+        "存放设置和数据的文件夹 [默认：INNKEEPER_HOME 或系统的数据文件夹]",
     ),
-    ("", "json", "即使在终端里也输出紧凑的 JSON"),
+    ("", "json", "即使在终端里也输出紧凑的 JSON，只有一个文档"),
     ("", "quiet", "只输出结果和错误，不显示进度"),
     (
         "",
@@ -31,16 +35,24 @@ const ARGUMENTS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-const ABOUT: &str =
-    "一个可执行文件就是整个智能体平台。\n\n目前它能读懂语言模型写下的文字，找出其中的工具调用。";
-const PARSE_ABOUT: &str = "读取模型的回复，以 JSON 输出其中的工具调用";
+const COMMANDS: &[(&str, &str, &str)] = &[(
+    "parse",
+    "读取模型的回复，以 JSON 输出其中的工具调用",
+    PARSE_EXAMPLES,
+)];
+
+const ABOUT: &str = "一个可执行文件就是整个智能体平台。\n\n它读懂语言模型写下的文字，在主人定下的规则内执行其中的工具调用，\
+                     并告知结果。";
 
 const EXAMPLES: &str = "\
 示例：
-  innkeeper parse reply.txt    显示一段模型回复中的工具调用
-  innkeeper parse --help       关于读取回复的全部说明
+  innkeeper parse reply.txt                 显示一段模型回复中的工具调用
+  innkeeper call reply.txt                  执行它们，输出模型将读到的结果
+  innkeeper tools list                      可以调用的工具
+  innkeeper tools call dice.roll formula=2d6 亲自调用一个工具
+  innkeeper plugin list                     插件及其状态
 
-退出码：0 完成，1 失败，2 用法有误或输入无法读取。";
+退出码：0 完成，1 失败或被拒绝，2 用法有误或输入无法读取，3 没有可执行的调用。";
 
 const PARSE_EXAMPLES: &str = "\
 示例：
@@ -58,12 +70,25 @@ const PARSE_EXAMPLES: &str = "\
 
 const TEMPLATE: &str = "{about-with-newline}\n用法：{usage}\n\n{all-args}{after-help}";
 
+fn arguments() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static str)> {
+    ARGUMENTS
+        .iter()
+        .chain(tools::ARGUMENTS)
+        .chain(plugin::ARGUMENTS)
+}
+
+fn commands() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static str)> {
+    COMMANDS
+        .iter()
+        .chain(tools::COMMANDS)
+        .chain(plugin::COMMANDS)
+}
+
 /// The same command line as `cli`, explained in Chinese.
 pub(crate) fn command() -> Command {
     in_chinese(Cli::command(), "")
         .about(ABOUT)
         .after_help(EXAMPLES)
-        .subcommand_help_heading("命令")
         .disable_version_flag(true)
         .arg(
             Arg::new("version")
@@ -73,27 +98,25 @@ pub(crate) fn command() -> Command {
                 .help_heading("选项")
                 .help("显示版本"),
         )
-        .mut_subcommands(|command| {
-            let name = command.get_name().to_owned();
-            let (about, examples) = match name.as_str() {
-                "parse" => (PARSE_ABOUT, PARSE_EXAMPLES),
-                _ => ("", ""),
-            };
-            in_chinese(command, &name).about(about).after_help(examples)
-        })
 }
 
-fn in_chinese(command: Command, name: &str) -> Command {
+/// `path`: the words behind `innkeeper`.
+fn in_chinese(command: Command, path: &str) -> Command {
+    let (about, examples) = commands()
+        .find(|(known, ..)| *known == path)
+        .map_or(("", ""), |(_, about, examples)| (*about, *examples));
     command
+        .about(about)
+        .after_help(examples)
         .long_about(None)
         .help_template(TEMPLATE)
+        .subcommand_help_heading("命令")
         .mut_args(|argument| {
             let id = argument.get_id().as_str();
-            let text = ARGUMENTS
-                .iter()
-                .find(|(owner, known, _)| *owner == name && *known == id)
+            let text = arguments()
+                .find(|(owner, known, _)| *owner == path && *known == id)
                 .map_or("", |(_, _, text)| *text);
-            let heading = match (name, argument.is_positional()) {
+            let heading = match (path, argument.is_positional()) {
                 ("", _) => "通用选项",
                 (_, true) => "参数",
                 (_, false) => "选项",
@@ -115,6 +138,10 @@ fn in_chinese(command: Command, name: &str) -> Command {
                 .help_heading("选项")
                 .help("显示本说明"),
         )
+        .mut_subcommands(|below| {
+            let path = format!("{path} {}", below.get_name());
+            in_chinese(below, path.trim_start())
+        })
 }
 
 #[cfg(test)]
@@ -146,13 +173,17 @@ mod tests {
     #[test]
     fn no_text_is_left_over() {
         let command = command();
-        for (owner, id, _) in ARGUMENTS {
-            let of = match *owner {
-                "" => Some(&command),
-                name => command.find_subcommand(name),
-            };
+        let find = |path: &str| {
+            let mut words = path.split_whitespace();
+            words.try_fold(&command, |command, word| command.find_subcommand(word))
+        };
+        for (owner, id, _) in arguments() {
+            let of = find(owner);
             let found = of.is_some_and(|of| of.get_arguments().any(|known| known.get_id() == id));
             assert!(found, "{owner} {id}");
+        }
+        for (path, ..) in commands() {
+            assert!(find(path).is_some(), "{path}");
         }
     }
 }

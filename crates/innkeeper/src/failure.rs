@@ -3,26 +3,47 @@
 //! A line names the place, the cause and what to do. It is always exactly one line, whatever bytes a file
 //! name or an argument holds.
 
+mod home;
+mod plugin;
+mod settings;
+mod tools;
+
 use std::io;
 use std::path::Path;
-use std::process::ExitCode;
+
+use innkeeper_store::StoreError;
 
 use crate::lang::Lang;
-use crate::limits::{MAX_SHOWN_CHARS, MIB};
+use crate::limits::{MAX_SHOWN_CHARS, MAX_SHOWN_MESSAGE_CHARS, MIB};
+
+pub(crate) use home::HomeFault;
+pub(crate) use plugin::PluginFault;
+pub(crate) use settings::{SettingsFault, Spot};
+pub(crate) use tools::{Expected, ToolFault};
 
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The command line itself; the sentence is made in `usage`.
     Usage(String),
-    /// No file was named and nobody pipes anything in.
-    NoInput,
+    /// No file was named for this command, and nobody pipes anything in.
+    NoInput(&'static str),
     NotFound(Place),
     IsDirectory(Place),
+    NotAFolder(Place),
     Unreadable(Place, io::Error),
     TooLarge(Place, u64),
     /// Not UTF-8 text, as this byte shows.
     NotText(Place, u64),
     Line(Place, u64, LineProblem),
+    /// Text that should be a JSON object.
+    NotJson(Place, String),
+    Home(HomeFault),
+    Settings(SettingsFault),
+    Store(StoreError),
+    Tool(ToolFault),
+    Plugin(PluginFault),
+    /// The system has no room for another thread, or the like.
+    System(io::Error),
     Unwritable(io::Error),
     /// Whoever read our output has gone away: nobody is left to be told.
     ReaderGone,
@@ -107,22 +128,32 @@ impl Failure {
     pub(crate) fn code(&self) -> &'static str {
         match self {
             Self::Usage(_) => "cli.usage",
-            Self::NoInput => "cli.no_input",
+            Self::NoInput(_) => "cli.no_input",
             Self::NotFound(_) => "input.not_found",
             Self::IsDirectory(_) => "input.is_directory",
+            Self::NotAFolder(_) => "input.not_a_folder",
             Self::Unreadable(..) => "input.unreadable",
             Self::TooLarge(..) => "input.too_large",
             Self::NotText(..) => "input.not_text",
             Self::Line(..) => "input.bad_line",
+            Self::NotJson(..) => "input.not_json",
+            Self::Home(fault) => fault.code(),
+            Self::Settings(fault) => fault.code(),
+            Self::Store(error) => error.code(),
+            Self::Tool(fault) => fault.code(),
+            Self::Plugin(fault) => fault.code(),
+            Self::System(_) => "system.failed",
             Self::Unwritable(_) | Self::ReaderGone => "output.unwritable",
         }
     }
 
-    pub(crate) fn exit_code(&self) -> ExitCode {
+    pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::ReaderGone => ExitCode::SUCCESS,
-            Self::Unwritable(_) => ExitCode::from(1),
-            _ => ExitCode::from(2),
+            Self::ReaderGone => 0,
+            Self::Unwritable(_) | Self::System(_) | Self::Store(_) => 1,
+            Self::Tool(fault) => fault.exit_code(),
+            Self::Plugin(fault) => fault.exit_code(),
+            _ => 2,
         }
     }
 
@@ -141,15 +172,19 @@ impl Failure {
         let name = |place: &Place| place.name(Lang::En).to_owned();
         match self {
             Self::Usage(sentence) => sentence.clone(),
-            Self::NoInput => "no input: name a file (innkeeper parse reply.txt), pipe text in \
-                              (my-model | innkeeper parse), or give - to type it here"
-                .into(),
+            Self::NoInput(command) => format!(
+                "no input: name a file (innkeeper {command} reply.txt), pipe text in \
+                 (my-model | innkeeper {command}), or give - to type it here"
+            ),
             Self::NotFound(place) => format!(
                 "{}: there is no such file; check the path, or give - to read standard input",
                 name(place)
             ),
             Self::IsDirectory(place) => {
                 format!("{}: this is a folder; name a file in it", name(place))
+            }
+            Self::NotAFolder(place) => {
+                format!("{}: this is no folder; name the folder itself", name(place))
             }
             Self::Unreadable(place, error) => format!(
                 "{}: cannot be read ({}); check the path and its permissions",
@@ -168,6 +203,19 @@ impl Failure {
             Self::Line(place, number, problem) => {
                 format!("{}: line {number}: {}", name(place), problem.english())
             }
+            Self::NotJson(place, why) => format!(
+                "{}: not a JSON object ({why}); write it as {{\"name\": \"value\"}}",
+                name(place)
+            ),
+            Self::Home(fault) => fault.english(),
+            Self::Settings(fault) => fault.english(),
+            Self::Store(error) => message(&error.to_string()),
+            Self::Tool(fault) => fault.english(),
+            Self::Plugin(fault) => fault.english(),
+            Self::System(error) => format!(
+                "the system cannot start what is needed ({}); end other programs and try again",
+                cause(error)
+            ),
             Self::Unwritable(error) => format!(
                 "standard output: cannot be written ({}); check the disk the output goes to",
                 cause(error)
@@ -180,15 +228,19 @@ impl Failure {
         let name = |place: &Place| place.name(Lang::Zh).to_owned();
         match self {
             Self::Usage(sentence) => sentence.clone(),
-            Self::NoInput => "没有输入：请指定文件（innkeeper parse reply.txt）、用管道传入文本\
-                              （my-model | innkeeper parse），或用 - 在此直接输入"
-                .into(),
+            Self::NoInput(command) => format!(
+                "没有输入：请指定文件（innkeeper {command} reply.txt）、用管道传入文本\
+                 （my-model | innkeeper {command}），或用 - 在此直接输入"
+            ),
             Self::NotFound(place) => format!(
                 "{}：文件不存在；请检查路径，或用 - 从标准输入读取",
                 name(place)
             ),
             Self::IsDirectory(place) => {
                 format!("{}：这是一个文件夹；请指定其中的文件", name(place))
+            }
+            Self::NotAFolder(place) => {
+                format!("{}：这不是文件夹；请指定文件夹本身", name(place))
             }
             Self::Unreadable(place, error) => format!(
                 "{}：无法读取（{}）；请检查路径和权限",
@@ -207,6 +259,19 @@ impl Failure {
             Self::Line(place, number, problem) => {
                 format!("{}：第 {number} 行：{}", name(place), problem.chinese())
             }
+            Self::NotJson(place, why) => format!(
+                "{}：不是 JSON 对象（{why}）；请写成 {{\"name\": \"value\"}}",
+                name(place)
+            ),
+            Self::Home(fault) => fault.chinese(),
+            Self::Settings(fault) => fault.chinese(),
+            Self::Store(error) => format!("数据库出错：{}", message(&error.to_string())),
+            Self::Tool(fault) => fault.chinese(),
+            Self::Plugin(fault) => fault.chinese(),
+            Self::System(error) => format!(
+                "系统无法启动所需的线程（{}）；请结束其他程序后重试",
+                cause(error)
+            ),
             Self::Unwritable(error) => format!(
                 "标准输出：无法写入（{}）；请检查输出所在的磁盘",
                 cause(error)
@@ -263,14 +328,14 @@ impl LineProblem {
 }
 
 /// The words of the system without its number.
-fn cause(error: &io::Error) -> String {
+pub(crate) fn cause(error: &io::Error) -> String {
     let words = error.to_string();
     let words = words.split(" (os error").next().unwrap_or_default();
     shown(words)
 }
 
 /// The words of the JSON reader without its own position, which counts from the line we gave it.
-fn json_cause(error: &serde_json::Error) -> String {
+pub(crate) fn json_cause(error: &serde_json::Error) -> String {
     let words = error.to_string();
     let words = words.split(" at line ").next().unwrap_or_default();
     shown(words)
@@ -279,13 +344,22 @@ fn json_cause(error: &serde_json::Error) -> String {
 /// Something the user gave, fit for one line of a terminal: no line breaks, no control characters (which
 /// could rewrite the screen), not too long.
 pub(crate) fn shown(text: &str) -> String {
+    on_one_line(text, MAX_SHOWN_CHARS)
+}
+
+/// The same for a sentence that was made by another part of the platform and may be longer.
+pub(crate) fn message(text: &str) -> String {
+    on_one_line(text, MAX_SHOWN_MESSAGE_CHARS)
+}
+
+fn on_one_line(text: &str, limit: usize) -> String {
     let mut out = String::new();
     for (count, character) in text.chars().enumerate() {
-        if count == MAX_SHOWN_CHARS {
+        if count == limit {
             out.push('…');
             break;
         }
-        if character.is_control() || is_line_or_direction_mark(character) {
+        if is_unprintable(character) {
             out.extend(character.escape_unicode());
         } else {
             out.push(character);
@@ -294,68 +368,34 @@ pub(crate) fn shown(text: &str) -> String {
     out
 }
 
+/// What could rewrite the screen or break the line.
+pub(crate) fn is_unprintable(character: char) -> bool {
+    character.is_control() || is_line_or_direction_mark(character)
+}
+
 /// Line separators, and marks that turn the direction of the text around them.
 fn is_line_or_direction_mark(character: char) -> bool {
     matches!(character, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn one_of_each() -> Vec<Failure> {
-        let nasty = || Place::file(Path::new("a\nb\r\u{1b}[2J\u{2028}\u{202e}c"));
-        let io = || io::Error::other("broken\ncable");
-        let json = serde_json::from_str::<String>("\"a").unwrap_err();
-        vec![
-            Failure::Usage("usage".into()),
-            Failure::NoInput,
-            Failure::NotFound(nasty()),
-            Failure::IsDirectory(nasty()),
-            Failure::Unreadable(nasty(), io()),
-            Failure::TooLarge(nasty(), MIB),
-            Failure::NotText(Place::Stdin, 7),
-            Failure::Line(nasty(), 3, LineProblem::Blank),
-            Failure::Line(nasty(), 3, LineProblem::TooLong(MIB)),
-            Failure::Line(nasty(), 3, LineProblem::NotUtf8(4)),
-            Failure::Line(nasty(), 3, LineProblem::NotAString(JsonKind::Number)),
-            Failure::Line(nasty(), 3, LineProblem::NotJson(json)),
-            Failure::Unwritable(io()),
-            Failure::ReaderGone,
-        ]
-    }
-
-    #[test]
-    fn every_failure_is_one_printable_line_in_both_languages() {
-        for failure in one_of_each() {
-            for lang in [Lang::En, Lang::Zh] {
-                let line = failure.line(lang);
-                assert!(!line.contains(char::is_control), "{line:?}");
-                assert!(!line.contains(is_line_or_direction_mark), "{line:?}");
-                assert!(line.ends_with(&format!("[{}]", failure.code())), "{line:?}");
+macro_rules! from_faults {
+    ($($fault:ident => $kind:ident;)*) => {$(
+        impl From<$fault> for Failure {
+            fn from(fault: $fault) -> Self {
+                Self::$kind(fault)
             }
         }
-    }
-
-    #[test]
-    fn every_code_is_documented() {
-        let page = include_str!("../../../docs/command-line.md");
-        for failure in one_of_each() {
-            let row = format!("\n| `{}` |", failure.code());
-            assert!(page.contains(&row), "{} is missing", failure.code());
-        }
-    }
-
-    #[test]
-    fn long_names_are_cut() {
-        let name = "é".repeat(MAX_SHOWN_CHARS);
-        assert_eq!(shown(&name), name);
-        assert_eq!(shown(&format!("{name}x")), format!("{name}…"));
-    }
-
-    #[test]
-    fn system_causes_lose_their_numbers() {
-        let error = io::Error::from_raw_os_error(13);
-        assert!(!cause(&error).contains("os error"), "{}", cause(&error));
-    }
+    )*};
 }
+
+from_faults! {
+    HomeFault => Home;
+    SettingsFault => Settings;
+    StoreError => Store;
+    ToolFault => Tool;
+    PluginFault => Plugin;
+}
+
+#[cfg(test)]
+#[path = "failure_tests.rs"]
+mod tests;

@@ -11,6 +11,14 @@ pub(crate) enum Lang {
 }
 
 impl Lang {
+    /// The text for this language.
+    pub(crate) fn pick<T>(self, english: T, chinese: T) -> T {
+        match self {
+            Self::En => english,
+            Self::Zh => chinese,
+        }
+    }
+
     /// `--lang` if given, else what the locale says, else English.
     ///
     /// Looks at the bare words, because a command line that cannot be understood is answered in this

@@ -1,10 +1,26 @@
 //! Every number that bounds the command line. A test crosses each of them.
 
-/// Largest reply that `parse` reads from a file or from standard input, in bytes.
+/// Largest reply that `parse` and `call` read from a file or from standard input, in bytes.
 pub(crate) const MAX_REPLY_BYTES: u64 = 256 * MIB;
 /// Longest line that `parse --jsonl` reads, in bytes, its line end not counted.
 pub(crate) const MAX_LINE_BYTES: u64 = 64 * MIB;
+/// Longest JSON that `tools call --args -` reads, in bytes.
+pub(crate) const MAX_ARGUMENTS_BYTES: u64 = 64 * MIB;
+/// Largest `innkeeper.toml`, in bytes.
+pub(crate) const MAX_SETTINGS_BYTES: u64 = MIB;
+/// Longest value of a plugin's setting or secret that is read from standard input, in bytes.
+pub(crate) const MAX_VALUE_BYTES: u64 = MIB;
 /// Longest part of something the user gave that an error line repeats, in characters.
 pub(crate) const MAX_SHOWN_CHARS: usize = 200;
+/// Longest sentence of another part of the platform that an error line repeats, in characters.
+pub(crate) const MAX_SHOWN_MESSAGE_CHARS: usize = 4_000;
+/// Longest answer that is read when a person is asked something, in bytes.
+pub(crate) const MAX_ANSWER_BYTES: u64 = 4_096;
+/// Longest part of a call's arguments that is shown to a person who is asked about it, in characters.
+pub(crate) const MAX_ASKED_CHARS: usize = 8_000;
+/// How often a person is asked again after an answer that is none.
+pub(crate) const MAX_WRONG_ANSWERS: usize = 5;
+/// How often the progress of tasks is shown on a terminal.
+pub(crate) const PROGRESS_EVERY: std::time::Duration = std::time::Duration::from_millis(250);
 
 pub(crate) const MIB: u64 = 1024 * 1024;

@@ -2,12 +2,22 @@
 //!
 //! What a command does stands in `commands/`, one file each.
 
+mod approve;
+mod ask;
 mod cli;
 mod cli_zh;
 mod commands;
 mod failure;
+mod home;
+mod input;
 mod lang;
 mod limits;
+mod output;
+mod platform;
+mod runtime;
+mod settings;
+mod suggest;
+mod table;
 mod usage;
 
 use std::ffi::OsString;
@@ -18,26 +28,31 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
 
 use crate::cli::{Cli, Command};
+use crate::commands::Ended;
 use crate::failure::Failure;
+use crate::home::Home;
+use crate::input::Source;
 use crate::lang::Lang;
+use crate::output::{Layout, Screen};
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     let lang = Lang::of(&words, |name| std::env::var(name).ok());
     let outcome = match read(&words, lang) {
-        Ok(cli) => run(&cli),
+        Ok(cli) => run(&cli, lang),
         Err(error) if is_answer(error.kind()) => {
             // A reader that closed the pipe has seen enough of the help.
             let _ = error.print();
-            Ok(())
+            Ok(Ended::Done)
         }
-        Err(error) => Err(Failure::Usage(usage::sentence(&error, lang))),
+        Err(error) => Err(Failure::Usage(usage::sentence(&error, &words, lang))),
     };
     match outcome {
-        Ok(()) | Err(Failure::ReaderGone) => ExitCode::SUCCESS,
+        Ok(ended) => ExitCode::from(ended.exit_code()),
+        Err(Failure::ReaderGone) => ExitCode::SUCCESS,
         Err(failure) => {
             let _ = writeln!(std::io::stderr(), "{}", failure.line(lang));
-            failure.exit_code()
+            ExitCode::from(failure.exit_code())
         }
     }
 }
@@ -50,15 +65,20 @@ fn read(words: &[OsString], lang: Lang) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&command.try_get_matches_from(words)?)
 }
 
-fn run(cli: &Cli) -> Result<(), Failure> {
-    let stdout = std::io::stdout();
-    let stdin = std::io::stdin();
+fn run(cli: &Cli, lang: Lang) -> Result<Ended, Failure> {
+    let screen = Screen::of(&cli.global, lang);
+    let home = || Home::of(cli.global.home.as_deref());
     match &cli.command {
         Command::Parse(args) => {
-            let layout = commands::parse::Layout::of(&cli.global, stdout.is_terminal());
-            let source = commands::parse::Source::of(args.file.as_deref(), stdin.is_terminal())?;
-            commands::parse::run(args, source, layout, stdin.lock(), stdout.lock())
+            let (stdin, stdout) = (std::io::stdin(), std::io::stdout());
+            let layout = Layout::of(&cli.global, stdout.is_terminal());
+            let source = Source::of("parse", args.file.as_deref(), stdin.is_terminal())?;
+            commands::parse::run(args, source, layout, stdin.lock(), stdout.lock())?;
+            Ok(Ended::Done)
         }
+        Command::Call(args) => commands::call::run(args, &home()?, &screen),
+        Command::Tools(command) => commands::tools::run(command, &home()?, &screen),
+        Command::Plugin(command) => commands::plugin::run(command, home, &screen),
     }
 }
 

@@ -2,18 +2,24 @@
 //!
 //! clap answers with a paragraph in English; its findings are kept, its layout is not.
 
+use std::ffi::OsString;
+
+use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::cli::Cli;
 use crate::failure::shown;
 use crate::lang::Lang;
 
 /// One sentence: what is wrong, what was probably meant, where to read on.
-pub(crate) fn sentence(error: &clap::Error, lang: Lang) -> String {
+pub(crate) fn sentence(error: &clap::Error, words: &[OsString], lang: Lang) -> String {
+    let help = help_of(words);
     let finding = Finding {
         argument: text(error, ContextKind::InvalidArg),
         value: text(error, ContextKind::InvalidValue),
         allowed: text(error, ContextKind::ValidValue),
         command: text(error, ContextKind::InvalidSubcommand),
+        beside: text(error, ContextKind::PriorArg),
         meant: [
             ContextKind::SuggestedArg,
             ContextKind::SuggestedValue,
@@ -28,11 +34,25 @@ pub(crate) fn sentence(error: &clap::Error, lang: Lang) -> String {
     }
     .unwrap_or_else(|| squeezed(error));
     match (finding.meant, lang) {
-        (Some(meant), Lang::En) => format!("{what}, did you mean {meant}? See innkeeper --help"),
-        (Some(meant), Lang::Zh) => format!("{what}，是否想用 {meant}？详见 innkeeper --help"),
-        (None, Lang::En) => format!("{what}; see innkeeper --help"),
-        (None, Lang::Zh) => format!("{what}；详见 innkeeper --help"),
+        (Some(meant), Lang::En) => format!("{what}, did you mean {meant}? See {help}"),
+        (Some(meant), Lang::Zh) => format!("{what}，是否想用 {meant}？详见 {help}"),
+        (None, Lang::En) => format!("{what}; see {help}"),
+        (None, Lang::Zh) => format!("{what}；详见 {help}"),
     }
+}
+
+/// The help that stands nearest to what was typed: `innkeeper tools list --help`.
+fn help_of(words: &[OsString]) -> String {
+    let root = Cli::command();
+    let mut here = &root;
+    let mut path = vec!["innkeeper"];
+    for word in words.iter().skip(1).filter_map(|word| word.to_str()) {
+        if let Some(below) = here.find_subcommand(word) {
+            path.push(below.get_name());
+            here = below;
+        }
+    }
+    format!("{} --help", path.join(" "))
 }
 
 /// What clap found, ready to be shown.
@@ -41,16 +61,30 @@ struct Finding {
     value: Option<String>,
     allowed: Option<String>,
     command: Option<String>,
+    beside: Option<String>,
     meant: Option<String>,
 }
 
 impl Finding {
     fn english(&self, kind: ErrorKind) -> Option<String> {
         Some(match (kind, &self.argument, &self.value, &self.command) {
+            (ErrorKind::MissingSubcommand, _, _, Some(command)) if command != "innkeeper" => {
+                format!("{command} needs a command behind it")
+            }
             (ErrorKind::MissingSubcommand, ..)
             | (ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, ..) => {
                 "no command given; innkeeper parse FILE shows the tool calls in a model's reply"
                     .into()
+            }
+            (ErrorKind::MissingRequiredArgument, Some(argument), ..) => {
+                format!("{argument} is missing")
+            }
+            (ErrorKind::ArgumentConflict, Some(argument), ..) => match &self.beside {
+                Some(beside) => format!("{argument} cannot stand beside {beside}"),
+                None => format!("{argument} cannot be given here"),
+            },
+            (ErrorKind::ValueValidation, Some(argument), Some(value), _) => {
+                format!("'{value}' is no value for {argument}")
             }
             (ErrorKind::InvalidSubcommand, _, _, Some(command)) => {
                 format!("unknown command '{command}'")
@@ -78,6 +112,17 @@ impl Finding {
 
     fn chinese(&self, kind: ErrorKind) -> Option<String> {
         Some(match (kind, &self.argument, &self.value, &self.command) {
+            (ErrorKind::MissingSubcommand, _, _, Some(command)) if command != "innkeeper" => {
+                format!("{command} 后面缺少命令")
+            }
+            (ErrorKind::MissingRequiredArgument, Some(argument), ..) => format!("缺少 {argument}"),
+            (ErrorKind::ArgumentConflict, Some(argument), ..) => match &self.beside {
+                Some(beside) => format!("{argument} 不能与 {beside} 同时使用"),
+                None => format!("{argument} 不能用在这里"),
+            },
+            (ErrorKind::ValueValidation, Some(argument), Some(value), _) => {
+                format!("{argument} 不接受“{value}”")
+            }
             (ErrorKind::MissingSubcommand, ..)
             | (ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, ..) => {
                 "没有给出命令；innkeeper parse FILE 可显示模型回复中的工具调用".into()

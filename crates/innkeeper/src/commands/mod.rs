@@ -1,3 +1,40 @@
 //! One file per command.
 
+pub(crate) mod call;
 pub(crate) mod parse;
+pub(crate) mod plugin;
+pub(crate) mod tools;
+
+use innkeeper_tools::ProjectId;
+
+use crate::failure::{Expected, Failure, ToolFault};
+
+/// How a command ended that said all there is to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Done,
+    /// What was asked about is broken, or a call did not succeed.
+    Failed,
+    /// By Ctrl-C.
+    Interrupted,
+}
+
+impl Ended {
+    pub(crate) fn exit_code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+fn project(given: &str) -> Result<ProjectId, Failure> {
+    ProjectId::try_from(given).map_err(|_| {
+        Failure::Tool(ToolFault::Value {
+            of: "--project",
+            given: given.to_owned(),
+            expected: Expected::Project,
+        })
+    })
+}

@@ -3,61 +3,15 @@
 //! Owns reading, bounding and printing. What a text means is the protocol crate's business; whatever it is,
 //! there is a result. Only input that cannot be read as text fails.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
 
-use innkeeper_protocol::{Dialect, Reply, parse_response, parse_with};
-use serde::Serialize;
-use serde_json::ser::Formatter;
+use innkeeper_protocol::Dialect;
 
-use crate::cli::{Global, ParseArgs};
+use crate::cli::ParseArgs;
 use crate::failure::{Failure, JsonKind, LineProblem, Place};
+use crate::input::{Source, open, understand, whole};
 use crate::limits::{MAX_LINE_BYTES, MAX_REPLY_BYTES};
-
-/// Where the text comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Source {
-    File(PathBuf),
-    Stdin,
-}
-
-impl Source {
-    /// Waiting for a person to type is right only where they asked for it with `-`.
-    pub(crate) fn of(file: Option<&Path>, stdin_is_terminal: bool) -> Result<Self, Failure> {
-        match file {
-            Some(path) if path.as_os_str() == "-" => Ok(Self::Stdin),
-            Some(path) => Ok(Self::File(path.to_owned())),
-            None if stdin_is_terminal => Err(Failure::NoInput),
-            None => Ok(Self::Stdin),
-        }
-    }
-
-    fn place(&self) -> Place {
-        match self {
-            Self::File(path) => Place::file(path),
-            Self::Stdin => Place::Stdin,
-        }
-    }
-}
-
-/// How a result is laid out. Both are the same JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Layout {
-    Pretty,
-    Compact,
-}
-
-impl Layout {
-    /// Pretty for a person's eyes, one line for a program.
-    pub(crate) fn of(global: &Global, stdout_is_terminal: bool) -> Self {
-        if stdout_is_terminal && !global.json {
-            Self::Pretty
-        } else {
-            Self::Compact
-        }
-    }
-}
+use crate::output::{Layout, print};
 
 pub(crate) fn run(
     args: &ParseArgs,
@@ -71,7 +25,8 @@ pub(crate) fn run(
     match source {
         Source::Stdin => read_and_print(args, stdin, place, dialect, layout, stdout),
         Source::File(path) => {
-            let file = open(&path, &place, args)?;
+            let limit = (!args.jsonl).then_some(MAX_REPLY_BYTES);
+            let file = open(&path, &place, limit)?;
             read_and_print(args, file, place, dialect, layout, stdout)
         }
     }
@@ -93,58 +48,6 @@ fn read_and_print(
         print(&understand(&text, dialect), layout, &mut out)?;
         out.flush().map_err(Failure::writing)
     }
-}
-
-/// Opens a file that can be read; a file known to be too large is refused before it is read.
-fn open(path: &Path, place: &Place, args: &ParseArgs) -> Result<File, Failure> {
-    let file = File::open(path).map_err(|error| Failure::reading(place.clone(), error))?;
-    let about = file
-        .metadata()
-        .map_err(|error| Failure::reading(place.clone(), error))?;
-    if about.is_dir() {
-        return Err(Failure::IsDirectory(place.clone()));
-    }
-    if !args.jsonl && about.len() > MAX_REPLY_BYTES {
-        return Err(Failure::TooLarge(place.clone(), MAX_REPLY_BYTES));
-    }
-    Ok(file)
-}
-
-/// The whole input as text, if it is no longer than `limit`.
-fn whole(input: impl Read, place: Place, limit: u64) -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    let read = input.take(limit.saturating_add(1)).read_to_end(&mut bytes);
-    if let Err(error) = read {
-        return Err(Failure::reading(place, error));
-    }
-    if bytes.len() as u64 > limit {
-        return Err(Failure::TooLarge(place, limit));
-    }
-    match String::from_utf8(bytes) {
-        Ok(text) => match first_binary_byte(text.as_bytes()) {
-            Some(at) => Err(Failure::NotText(place, at)),
-            None => Ok(text),
-        },
-        Err(error) => Err(Failure::NotText(
-            place,
-            error.utf8_error().valid_up_to() as u64,
-        )),
-    }
-}
-
-/// Where a file gives itself away as binary although it happens to be valid UTF-8: a stray NUL in a text is
-/// none of our business, a text that is mostly control characters is no text.
-fn first_binary_byte(bytes: &[u8]) -> Option<u64> {
-    const LOOK: usize = 8_192;
-    const FEW: usize = 4;
-    let head = bytes.get(..LOOK.min(bytes.len()))?;
-    let is_binary =
-        |byte: &u8| byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x1b);
-    let count = head.iter().filter(|byte| is_binary(byte)).count();
-    if count < FEW || count * 10 < head.len() * 3 {
-        return None;
-    }
-    head.iter().position(is_binary).map(|at| at as u64)
 }
 
 /// One JSON string per line in, one result per line out; stops at the first line that is none.
@@ -233,72 +136,6 @@ fn string_of(line: &[u8]) -> Result<String, LineProblem> {
         Some(_) => JsonKind::BareText,
     };
     Err(LineProblem::NotAString(kind))
-}
-
-/// Keys by which a provider's native response gives itself away.
-const NATIVE_KEYS: [&str; 5] = [
-    "\"tool_calls\"",
-    "\"function_call\"",
-    "\"functionCall\"",
-    "\"tool_use\"",
-    "\"function\"",
-];
-
-/// A native response where it is one and any dialect will do; the model's text otherwise.
-fn understand(text: &str, dialect: Dialect) -> Reply<'_> {
-    if dialect == Dialect::Auto && may_be_native(text) {
-        let response = serde_json::from_str(text.trim_matches(is_margin)).ok();
-        if let Some(reply) = response.as_ref().and_then(parse_response) {
-            return reply;
-        }
-    }
-    parse_with(text, dialect)
-}
-
-fn may_be_native(text: &str) -> bool {
-    text.trim_start_matches(is_margin).starts_with(['{', '['])
-        && NATIVE_KEYS.iter().any(|key| text.contains(key))
-}
-
-/// Blanks, and the byte order mark some editors put first.
-fn is_margin(character: char) -> bool {
-    character.is_whitespace() || character == '\u{feff}'
-}
-
-/// One result and a line break.
-fn print(result: &impl Serialize, layout: Layout, out: &mut impl Write) -> Result<(), Failure> {
-    match layout {
-        Layout::Pretty => serde_json::to_writer_pretty(&mut *out, result),
-        Layout::Compact => result.serialize(&mut serde_json::Serializer::with_formatter(
-            &mut *out, OneLine,
-        )),
-    }
-    .map_err(io::Error::from)
-    .and_then(|()| out.write_all(b"\n"))
-    .map_err(Failure::writing)
-}
-
-/// Compact JSON in which a line ends only where the result ends, whatever a reader takes for a line end.
-struct OneLine;
-
-impl Formatter for OneLine {
-    fn write_string_fragment<W: Write + ?Sized>(
-        &mut self,
-        writer: &mut W,
-        fragment: &str,
-    ) -> io::Result<()> {
-        let mut rest = fragment;
-        while let Some(at) = rest.find(['\u{85}', '\u{2028}', '\u{2029}']) {
-            let (before, after) = rest.split_at(at);
-            writer.write_all(before.as_bytes())?;
-            let mut chars = after.chars();
-            if let Some(c) = chars.next() {
-                write!(writer, "\\u{:04x}", u32::from(c))?;
-            }
-            rest = chars.as_str();
-        }
-        writer.write_all(rest.as_bytes())
-    }
 }
 
 #[cfg(test)]

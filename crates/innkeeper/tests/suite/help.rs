@@ -47,6 +47,47 @@ fn help_names_everything_and_shows_examples() {
                 "退出码：",
             ][..],
         ),
+        (
+            "call --help",
+            &[
+                "[FILE]",
+                "--yes",
+                "--allow <PATTERN>",
+                "--deny",
+                "--project",
+                "Exit codes:",
+                "130",
+            ][..],
+        ),
+        (
+            "tools --help",
+            &["list", "show", "call", "manifest", "audit", "grants"][..],
+        ),
+        (
+            "plugin --help",
+            &[
+                "list",
+                "show",
+                "check",
+                "new",
+                "enable",
+                "disable",
+                "permissions",
+                "config",
+            ][..],
+        ),
+        (
+            "plugin config --help",
+            &["show", "set", "unset", "<NAME>", "Secrets"][..],
+        ),
+        (
+            "--lang zh tools audit --help",
+            &["用法：", "--since <TIME>", "--verify", "示例：", "退出码："][..],
+        ),
+        (
+            "--lang zh plugin config x set --help",
+            &["<KEY>", "--instance", "示例："][..],
+        ),
         ("--lang zh --version", &["innkeeper "][..]),
         ("--version", &["innkeeper ", env!("CARGO_PKG_VERSION")][..]),
         ("-V", &["innkeeper "][..]),

@@ -1,7 +1,14 @@
 mod architecture;
 mod bad_usage;
+mod call;
 mod calls;
 mod graph;
 mod help;
+mod home;
 mod parse;
+mod plugin;
+mod plugin_config;
 mod process;
+mod settings;
+mod terminal;
+mod tools;

@@ -1,0 +1,165 @@
+//! Who answers where a rule says to ask: the person at the terminal, somebody who has answered already, or nobody.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use innkeeper_tools::policy::{Answer, ApprovalRequest, Approver, Nobody};
+use tokio::sync::Mutex;
+
+use crate::ask;
+use crate::failure::shown;
+use crate::lang::Lang;
+use crate::limits::{MAX_ASKED_CHARS, MAX_WRONG_ANSWERS};
+use crate::output::Screen;
+
+/// How questions of this command are answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Approve {
+    /// `--yes`, or the person typed this very call.
+    Answered,
+    /// At the terminal, if there is one.
+    Person,
+    /// Standard input is taken.
+    Nobody,
+}
+
+impl Approve {
+    pub(crate) fn approver(self, screen: &Screen) -> Arc<dyn Approver> {
+        match self {
+            Self::Answered => Arc::new(Answered),
+            Self::Person if ask::somebody_is_there() => Arc::new(AtTerminal {
+                lang: screen.lang,
+                one_at_a_time: Mutex::new(()),
+            }),
+            Self::Person | Self::Nobody => Arc::new(Nobody),
+        }
+    }
+}
+
+struct Answered;
+
+#[async_trait]
+impl Approver for Answered {
+    async fn ask(&self, _: &ApprovalRequest) -> Answer {
+        Answer::Once
+    }
+}
+
+struct AtTerminal {
+    lang: Lang,
+    /// Calls may run side by side; a person reads one question after the other.
+    one_at_a_time: Mutex<()>,
+}
+
+#[async_trait]
+impl Approver for AtTerminal {
+    async fn ask(&self, request: &ApprovalRequest) -> Answer {
+        let _turn = self.one_at_a_time.lock().await;
+        let question = question(request, self.lang);
+        let lang = self.lang;
+        let answered = tokio::task::spawn_blocking(move || put(&question, lang)).await;
+        answered.unwrap_or_else(|_| refusal(lang))
+    }
+}
+
+/// Asks until there is an answer, but not for ever.
+fn put(question: &str, lang: Lang) -> Answer {
+    let _asking = ask::Asking::begin();
+    ask::show(question);
+    let prompt = lang.pick(
+        "Allow? [y]es once, [r]un, [a]lways, [N]o: ",
+        "允许吗？[y] 仅这次，[r] 本次运行，[a] 始终，[N] 不允许：",
+    );
+    for _ in 0..MAX_WRONG_ANSWERS {
+        match ask::line(prompt) {
+            Ok(Some(said)) => match understand(&said) {
+                Some(answer) => return answer.unwrap_or_else(|| refusal(lang)),
+                None => continue,
+            },
+            Ok(None) | Err(_) => break,
+        }
+    }
+    refusal(lang)
+}
+
+/// `None`: that was no answer. `Some(None)`: no.
+fn understand(said: &str) -> Option<Option<Answer>> {
+    Some(match said.trim().to_lowercase().as_str() {
+        "y" | "yes" | "是" => Some(Answer::Once),
+        "r" | "run" => Some(Answer::Run),
+        "a" | "always" | "始终" => Some(Answer::Always),
+        "" | "n" | "no" | "否" => None,
+        _ => return None,
+    })
+}
+
+/// The model reads this.
+fn refusal(lang: Lang) -> Answer {
+    Answer::Deny {
+        reason: lang.pick("the person said no", "用户没有允许").to_owned(),
+    }
+}
+
+/// All that one has to know to decide. Foreign words are made harmless where they are shown.
+fn question(request: &ApprovalRequest, lang: Lang) -> String {
+    let arguments = serde_json::to_string_pretty(&request.arguments).unwrap_or_default();
+    let (tool, source) = (shown(&request.tool), shown(&request.source));
+    let (actor, rule) = (shown(&request.caller.actor), shown(&request.rule));
+    let mut text = lang.pick(
+        format!("\n{actor} wants to call {tool} (from {source}) with\n"),
+        format!("\n{actor} 想调用 {tool}（来自 {source}），参数为\n"),
+    );
+    text.push_str(&cut(&arguments, lang));
+    text.push_str(&lang.pick(
+        format!("\nThe rule that asks: {rule}"),
+        format!("\n要求询问的规则：{rule}"),
+    ));
+    if let Some(reason) = &request.reason {
+        text.push_str(&format!(" ({})", shown(reason)));
+    }
+    text
+}
+
+/// What is left out is said, so that nothing hides behind a long beginning.
+fn cut(text: &str, lang: Lang) -> String {
+    let Some((end, _)) = text.char_indices().nth(MAX_ASKED_CHARS) else {
+        return text.to_owned();
+    };
+    let (beginning, rest) = text.split_at(end);
+    let more = rest.chars().count();
+    let note = lang.pick(
+        format!("… and {more} more characters that are not shown"),
+        format!("……另有 {more} 个字符未显示"),
+    );
+    format!("{beginning}\n{note}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_in_both_languages() {
+        for (said, expected) in [
+            ("y", Some(Some(Answer::Once))),
+            (" YES ", Some(Some(Answer::Once))),
+            ("是", Some(Some(Answer::Once))),
+            ("r", Some(Some(Answer::Run))),
+            ("A", Some(Some(Answer::Always))),
+            ("始终", Some(Some(Answer::Always))),
+            ("n", Some(None)),
+            ("", Some(None)),
+            ("maybe", None),
+        ] {
+            assert_eq!(understand(said), expected, "{said:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_cut_is_counted() {
+        let whole = "x".repeat(MAX_ASKED_CHARS);
+        assert_eq!(cut(&whole, Lang::En), whole);
+        let said = cut(&format!("{whole}yz"), Lang::En);
+        assert!(said.contains("2 more characters"), "{said}");
+    }
+}

@@ -1,0 +1,101 @@
+//! Asking the person at the terminal, on standard error, so that results stay apart.
+
+use std::io::{self, BufRead, IsTerminal, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::limits::MAX_ANSWER_BYTES;
+use crate::output::printable;
+
+/// There is one terminal, so there is one flag for all who write to it.
+static ASKING: AtomicBool = AtomicBool::new(false);
+
+/// While it lives, nothing else is written to the terminal.
+pub(crate) struct Asking(());
+
+impl Asking {
+    pub(crate) fn begin() -> Self {
+        ASKING.store(true, Ordering::Release);
+        Self(())
+    }
+
+    pub(crate) fn is_under_way() -> bool {
+        ASKING.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        ASKING.store(false, Ordering::Release);
+    }
+}
+
+/// Whether somebody can be asked and can answer.
+pub(crate) fn somebody_is_there() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Shows a text that may hold foreign words, as lines.
+pub(crate) fn show(text: &str) {
+    let _ = writeln!(io::stderr(), "{}", printable(text));
+}
+
+/// One line, without its end; nothing if the person closed the input.
+pub(crate) fn line(prompt: &str) -> io::Result<Option<String>> {
+    let mut stderr = io::stderr();
+    write!(stderr, "{prompt}")?;
+    stderr.flush()?;
+    let mut answer = String::new();
+    let read = io::stdin()
+        .lock()
+        .take(MAX_ANSWER_BYTES)
+        .read_line(&mut answer)?;
+    Ok((read > 0).then(|| answer.trim_end_matches(['\r', '\n']).to_owned()))
+}
+
+/// A line that does not appear on the screen while it is typed.
+pub(crate) fn hidden_line(prompt: &str) -> io::Result<Option<String>> {
+    let _hidden = Echo::off()?;
+    let answer = line(prompt);
+    let _ = writeln!(io::stderr());
+    answer
+}
+
+/// Puts the terminal back as it was when dropped.
+#[cfg(unix)]
+struct Echo(rustix::termios::Termios);
+
+#[cfg(unix)]
+impl Echo {
+    fn off() -> io::Result<Self> {
+        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+
+        let before = tcgetattr(io::stdin())?;
+        let mut quiet = before.clone();
+        quiet.local_modes -= LocalModes::ECHO;
+        tcsetattr(io::stdin(), OptionalActions::Flush, &quiet)?;
+        Ok(Self(before))
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Echo {
+    fn drop(&mut self) {
+        use rustix::termios::{OptionalActions, tcsetattr};
+
+        // Nothing more can be done for a terminal that does not take its own settings back.
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
+    }
+}
+
+#[cfg(not(unix))]
+struct Echo;
+
+#[cfg(not(unix))]
+impl Echo {
+    fn off() -> io::Result<Self> {
+        Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "a secret cannot be typed unseen on this system",
+        ))
+    }
+}

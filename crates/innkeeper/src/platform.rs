@@ -1,0 +1,124 @@
+//! Puts the platform together for one command: store, files, tools, plugins. Decides nothing.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use innkeeper_protocol::event::RunId;
+use innkeeper_store::{LocalBus, Store};
+use innkeeper_tools::engine::NoEngine;
+use innkeeper_tools::plugin::{Consents, PluginLoader, PluginManager, PluginParts, PluginSettings};
+use innkeeper_tools::policy::Approver;
+use innkeeper_tools::registry::RegisterError;
+use innkeeper_tools::script::{Interpreters, NoSandbox, ScriptRunner, Unsandboxed};
+use innkeeper_tools::{
+    BudgetLimits, FileLayer, Parts, Redactor, Secrets, SystemClock, ToolManager, builtin,
+};
+use jiff::tz::TimeZone;
+
+use crate::failure::{Failure, HomeFault};
+use crate::home::Home;
+use crate::settings::{self, Sandbox, Settings};
+
+pub(crate) struct Platform {
+    pub(crate) tools: ToolManager,
+    pub(crate) plugins: PluginManager,
+    pub(crate) budget: BudgetLimits,
+}
+
+impl Platform {
+    /// Everything that is in the house, as it is now.
+    pub(crate) async fn open(home: &Home, approver: Arc<dyn Approver>) -> Result<Self, Failure> {
+        home.create()?;
+        let settings = Settings::read(&home.file(settings::FILE))?;
+        let unusable = |why: &dyn std::fmt::Display| {
+            Failure::from(HomeFault::because(home.path(), &why.to_string()))
+        };
+        let files = FileLayer::open(home.path()).map_err(|error| unusable(&error))?;
+        let secrets = Secrets::new(home.file("secrets.toml"));
+        let known = secrets.all().map_err(|error| unusable(&error))?;
+        let store = open_store(home).await?;
+        let tools = ToolManager::new(Parts {
+            files: files.clone(),
+            store,
+            bus: Arc::new(LocalBus::new()),
+            approver,
+            policy: settings.policy.clone(),
+            clock: Arc::new(SystemClock),
+        });
+        let named = known
+            .iter()
+            .map(|(name, secret)| (name.to_string(), secret));
+        tools.set_redactor(Redactor::new(named));
+        register_builtins(&tools).map_err(|error| unusable(&error))?;
+
+        let runner: Arc<dyn ScriptRunner> = match settings.scripts.sandbox {
+            Sandbox::Required => Arc::new(NoSandbox),
+            Sandbox::Off => Arc::new(Unsandboxed::new(
+                Interpreters::default(),
+                home.file("scratch"),
+            )),
+        };
+        let plugins = PluginManager::new(PluginParts {
+            manager: tools.clone(),
+            loader: PluginLoader::new(plugin_folders(home, &settings)),
+            consents: Consents::new(home.path()),
+            settings: Arc::new(PluginSettings::new(home.path(), secrets)),
+            runner,
+            files: Arc::new(files),
+            engine: Arc::new(NoEngine),
+        });
+        let reading = plugins.clone();
+        tokio::task::spawn_blocking(move || reading.reload())
+            .await
+            .map_err(|error| unusable(&error))?;
+        Ok(Self {
+            tools,
+            plugins,
+            budget: settings.limits.budget(),
+        })
+    }
+
+    /// Writes what is waiting to be written.
+    pub(crate) async fn close(self) -> Result<(), Failure> {
+        let store = self.tools.store().clone();
+        Ok(store.close().await?)
+    }
+}
+
+/// The database alone, for commands that only look into it.
+pub(crate) async fn open_store(home: &Home) -> Result<Store, Failure> {
+    home.create()?;
+    Ok(Store::open(&home.file("innkeeper.db")).await?)
+}
+
+pub(crate) fn new_run() -> RunId {
+    RunId::new(format!("run_{}", uuid::Uuid::now_v7().simple()))
+}
+
+/// `<home>/plugins` first: what is there wins over a plugin of the same name elsewhere.
+fn plugin_folders(home: &Home, settings: &Settings) -> Vec<PathBuf> {
+    let further = settings.plugins.paths.iter();
+    std::iter::once(home.file("plugins"))
+        .chain(further.map(|path| home.path().join(path)))
+        .collect()
+}
+
+fn register_builtins(tools: &ToolManager) -> Result<(), RegisterError> {
+    let source = builtin::source(all_builtins(tools))?;
+    tools.registry().replace(builtin::SOURCE, source)
+}
+
+fn all_builtins(tools: &ToolManager) -> Vec<builtin::Tool> {
+    let clock = builtin::clock::tools(Arc::new(SystemClock), TimeZone::system());
+    let dice = builtin::dice::tools(Arc::new(builtin::dice::SystemChance));
+    [
+        builtin::file::tools(tools.files()),
+        builtin::task::tools(tools.tasks()),
+        clock,
+        dice,
+        builtin::json_query::tools(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

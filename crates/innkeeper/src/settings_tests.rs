@@ -1,0 +1,76 @@
+use super::*;
+
+#[test]
+fn a_whole_file() {
+    let text = "[scripts]\nsandbox = \"off\"\n[plugins]\npaths = [\"/a\", \"b\"]\n\
+                [limits]\nmax_calls = 3\n[limits.tools]\n\"File.*\" = 2\n";
+    let settings = Settings::parse("f", text).unwrap();
+    assert_eq!(settings.scripts.sandbox, Sandbox::Off);
+    assert_eq!(settings.plugins.paths.len(), 2);
+    let budget = settings.limits.budget();
+    assert_eq!(budget.max_calls, Some(3));
+    assert_eq!(budget.per_tool[0].calls, 2);
+}
+
+#[test]
+fn nothing_written_is_the_safe_side() {
+    let settings = Settings::parse("f", "").unwrap();
+    assert_eq!(settings.scripts.sandbox, Sandbox::Required);
+    assert_eq!(settings.limits.budget(), BudgetLimits::default());
+}
+
+/// Text, code, line and column, what the fault says.
+#[test]
+fn faults_name_their_place() {
+    for (text, line, column, said) in [
+        ("[scripts\n", 1, 9, ""),
+        ("\n[scripts]\nsandbox = \"of\"\n", 3, 11, "of"),
+        ("[scripts]\nsandbox = true\n", 2, 11, ""),
+        ("[script]\n", 1, 2, "scripts"),
+        ("[plugins]\n  path = []\n", 2, 3, "paths"),
+        ("[limits]\nmax_call = 1\n", 2, 1, "max_calls"),
+        ("[limits]\nmax_calls = -1\n", 2, 13, ""),
+        ("字 = 1\n", 1, 1, ""),
+        ("polic = 1", 1, 1, "policy"),
+        ("[[policy.rule]]\n", 1, 10, "rules"),
+        (
+            "[[policy.rules]]\ntool = \"*\"\ndecision = \"deny\"\n[[policy.rules]]\ntol = \"x\"\n",
+            5,
+            1,
+            "tool",
+        ),
+        (
+            "[[policy.rules]]\ntool = \"*\"\ndecision = \"maybe\"\n",
+            3,
+            12,
+            "maybe",
+        ),
+        (
+            "[[policy.rules]]\ntool = \"*\"\ndecision = \"deny\"\n\n[[policy.rules]]\ndecision = \"deny\"\n",
+            5,
+            1,
+            "rule 2",
+        ),
+    ] {
+        let fault = Settings::parse("f.toml", text).unwrap_err();
+        let (at, words) = match &fault {
+            SettingsFault::Invalid { at, why } => (at, why.clone()),
+            SettingsFault::UnknownKey { at, meant, .. } => (at, meant.clone().unwrap_or_default()),
+            SettingsFault::Unreadable { .. } => panic!("{text}: {fault:?}"),
+        };
+        assert_eq!((at.line, at.column), (line, column), "{text}: {fault:?}");
+        assert!(words.contains(said), "{text}: {fault:?}");
+    }
+}
+
+#[test]
+fn a_file_over_the_limit_is_not_read_as_its_beginning() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(FILE);
+    let limit = usize::try_from(MAX_SETTINGS_BYTES).unwrap();
+    std::fs::write(&path, "#".repeat(limit)).unwrap();
+    assert!(Settings::read(&path).is_ok());
+    std::fs::write(&path, "#".repeat(limit + 1)).unwrap();
+    let fault = Settings::read(&path).unwrap_err();
+    assert!(matches!(fault, SettingsFault::Unreadable { .. }));
+}
