@@ -318,6 +318,43 @@ async fn a_wrong_value_of_a_secret_parameter_is_not_kept() {
     }
 }
 
+/// However a message shortens or escapes what it quotes.
+#[tokio::test]
+#[ignore = "bug: a long or escaped secret argument is quoted in another form than the one that is looked for, and kept"]
+async fn a_quoted_secret_is_not_kept_in_another_form() {
+    for (written, telling) in [
+        ("open-sesame-".repeat(40), "open-sesame"),
+        ("open\"sesame\\mine".to_owned(), "sesame"),
+        ("{\"deep\": \"sesame\"}".to_owned(), "sesame"),
+    ] {
+        let world = World::new().await;
+        let parameters = super::harness::object(
+            json!({
+                "password": {"type": "string", "maxLength": 4},
+                "token": {"type": "integer"},
+                "secret": {"type": "object", "additionalProperties": {"type": "integer"}},
+            }),
+            &[],
+        );
+        let mode = innkeeper_protocol::ExecutionMode::Sync;
+        let tool = world.tool("Login", mode, parameters, |_, _| {
+            Box::pin(async { Ok(json!(null)) })
+        });
+        world.offer("plugin:login", vec![tool]);
+        for name in ["password", "token", "secret"] {
+            world
+                .say(&tam(&format!("command: Login\n {name}: {written}")))
+                .await;
+        }
+        let audit = world.audit().await;
+        assert_eq!(audit.len(), 3);
+        for row in &audit {
+            let kept = serde_json::to_string(&row.entry).unwrap();
+            assert!(!kept.contains(telling), "{kept}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_secret_on_the_cut_is_not_kept() {
     use innkeeper_tools::limits::MAX_AUDIT_NAME_CHARS;
@@ -341,4 +378,18 @@ async fn the_log_is_intact() {
     world.audit().await;
     let checked = world.manager.store().audit().verify().await.unwrap();
     assert!(checked.is_intact(), "{checked:?}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_written_down_is_not_done() {
+    let world = World::new().await;
+    world.say(&tam("command: Echo")).await;
+    world.manager.store().clone().close().await.unwrap();
+    for _ in 0..3 {
+        world.say(&tam("command: Echo")).await;
+    }
+    // The first one found out.
+    assert!(world.ran().len() <= 2, "{:?}", world.ran());
+    let said = world.say(&tam("command: Echo")).await;
+    assert_eq!(super::harness::codes(&said), ["tool.unavailable"]);
 }

@@ -60,6 +60,12 @@ impl Seen {
         self.events.lock().unwrap().push(event);
     }
 
+    pub(super) fn open(&self, gate: &str) {
+        self.open.send_modify(|gates| {
+            gates.insert(gate.to_owned());
+        });
+    }
+
     /// Says that it is there, and stays until it may go on.
     pub(super) async fn pass(&self, gate: &str) {
         self.arrived.send_modify(|gates| {
@@ -183,9 +189,7 @@ impl World {
     }
 
     pub(super) fn open(&self, gate: &str) {
-        self.seen.open.send_modify(|gates| {
-            gates.insert(gate.to_owned());
-        });
+        self.seen.open(gate);
     }
 
     /// Works on `running` until a tool stands at the gate. What ends before did not wait.

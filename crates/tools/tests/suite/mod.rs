@@ -4,6 +4,7 @@ mod blocks;
 mod harness;
 mod hooks;
 mod json_schema_suite;
+mod native;
 mod observations;
 mod policy;
 mod properties;

@@ -325,3 +325,19 @@ async fn a_panicking_task_ends() {
     run.settle().await;
     assert_eq!(codes(&run.finished_tasks()), ["tool.execution_failed"]);
 }
+
+#[tokio::test]
+async fn a_run_has_only_so_many_tasks_at_once() {
+    use innkeeper_tools::limits::MAX_RUNNING_TASKS;
+    let world = World::new().await;
+    let run = world.run("r");
+    let start = tam("command: Gate.Async\n gate: a");
+    for _ in 0..MAX_RUNNING_TASKS {
+        assert_eq!(codes(&say(&run, &start).await), ["started"]);
+    }
+    assert_eq!(codes(&say(&run, &start).await), ["tool.unavailable"]);
+    assert_eq!(codes(&say(&world.run("other"), &start).await), ["started"]);
+    world.open("a");
+    run.settle().await;
+    assert_eq!(codes(&say(&run, &start).await), ["started"]);
+}
