@@ -167,7 +167,6 @@ async fn a_run_that_is_dropped_or_stopped_leaves_its_row() {
 }
 
 #[tokio::test]
-#[ignore = "bug: a step that is skipped because an earlier one failed leaves no row, though AuditOutcome has a word for it"]
 async fn a_skipped_step_is_a_row() {
     let world = World::new().await;
     world.say(&tam("command_1: Fail\n command_2: Echo")).await;
@@ -182,7 +181,6 @@ async fn a_skipped_step_is_a_row() {
 }
 
 #[tokio::test]
-#[ignore = "bug: a block that is refused for a request_id used before leaves no row"]
 async fn a_conflict_of_request_ids_is_a_row() {
     let world = World::new().await;
     let run = world.run("r");
@@ -197,7 +195,6 @@ async fn a_conflict_of_request_ids_is_a_row() {
 }
 
 #[tokio::test]
-#[ignore = "bug: calls of a block that is refused as a whole (x beside uri_x) leave no row"]
 async fn a_block_that_is_refused_whole_is_a_row_for_each_call() {
     let world = World::new().await;
     world
@@ -209,7 +206,6 @@ async fn a_block_that_is_refused_whole_is_a_row_for_each_call() {
 }
 
 #[tokio::test]
-#[ignore = "bug: a call that is stopped while it waits for another step's task leaves no row"]
 async fn a_call_that_is_stopped_while_it_waits_is_a_row() {
     let world = World::new().await;
     let run = world.run("r");
@@ -232,7 +228,6 @@ async fn a_call_that_is_stopped_while_it_waits_is_a_row() {
 }
 
 #[tokio::test]
-#[ignore = "bug: a call that is refused before it is bound (unknown tool, out of reach, reference) keeps no arguments"]
 async fn a_refused_call_keeps_what_it_asked_for() {
     for text in [
         "command: Nobody.Knows\n file: a.txt",
@@ -299,7 +294,6 @@ async fn secrets_are_not_kept() {
 }
 
 #[tokio::test]
-#[ignore = "bug: the message of a refused call quotes the value of a secret argument into the log"]
 async fn a_wrong_value_of_a_secret_parameter_is_not_kept() {
     let world = World::new().await;
     let parameters = super::harness::object(
@@ -324,8 +318,44 @@ async fn a_wrong_value_of_a_secret_parameter_is_not_kept() {
     }
 }
 
+/// However a message shortens or escapes what it quotes.
 #[tokio::test]
-#[ignore = "bug: a message is cut to its limit before it is redacted, so a secret on the cut is kept in part"]
+#[ignore = "bug: a long or escaped secret argument is quoted in another form than the one that is looked for, and kept"]
+async fn a_quoted_secret_is_not_kept_in_another_form() {
+    for (written, telling) in [
+        ("open-sesame-".repeat(40), "open-sesame"),
+        ("open\"sesame\\mine".to_owned(), "sesame"),
+        ("{\"deep\": \"sesame\"}".to_owned(), "sesame"),
+    ] {
+        let world = World::new().await;
+        let parameters = super::harness::object(
+            json!({
+                "password": {"type": "string", "maxLength": 4},
+                "token": {"type": "integer"},
+                "secret": {"type": "object", "additionalProperties": {"type": "integer"}},
+            }),
+            &[],
+        );
+        let mode = innkeeper_protocol::ExecutionMode::Sync;
+        let tool = world.tool("Login", mode, parameters, |_, _| {
+            Box::pin(async { Ok(json!(null)) })
+        });
+        world.offer("plugin:login", vec![tool]);
+        for name in ["password", "token", "secret"] {
+            world
+                .say(&tam(&format!("command: Login\n {name}: {written}")))
+                .await;
+        }
+        let audit = world.audit().await;
+        assert_eq!(audit.len(), 3);
+        for row in &audit {
+            let kept = serde_json::to_string(&row.entry).unwrap();
+            assert!(!kept.contains(telling), "{kept}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_secret_on_the_cut_is_not_kept() {
     use innkeeper_tools::limits::MAX_AUDIT_NAME_CHARS;
     let world = World::new().await;
@@ -348,4 +378,18 @@ async fn the_log_is_intact() {
     world.audit().await;
     let checked = world.manager.store().audit().verify().await.unwrap();
     assert!(checked.is_intact(), "{checked:?}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_written_down_is_not_done() {
+    let world = World::new().await;
+    world.say(&tam("command: Echo")).await;
+    world.manager.store().clone().close().await.unwrap();
+    for _ in 0..3 {
+        world.say(&tam("command: Echo")).await;
+    }
+    // The first one found out.
+    assert!(world.ran().len() <= 2, "{:?}", world.ran());
+    let said = world.say(&tam("command: Echo")).await;
+    assert_eq!(super::harness::codes(&said), ["tool.unavailable"]);
 }

@@ -60,6 +60,12 @@ impl Seen {
         self.events.lock().unwrap().push(event);
     }
 
+    pub(super) fn open(&self, gate: &str) {
+        self.open.send_modify(|gates| {
+            gates.insert(gate.to_owned());
+        });
+    }
+
     /// Says that it is there, and stays until it may go on.
     pub(super) async fn pass(&self, gate: &str) {
         self.arrived.send_modify(|gates| {
@@ -183,9 +189,7 @@ impl World {
     }
 
     pub(super) fn open(&self, gate: &str) {
-        self.seen.open.send_modify(|gates| {
-            gates.insert(gate.to_owned());
-        });
+        self.seen.open(gate);
     }
 
     /// Works on `running` until a tool stands at the gate. What ends before did not wait.
@@ -197,7 +201,7 @@ impl World {
         let mut arrived = self.seen.arrived.subscribe();
         tokio::select! {
             _ = running.as_mut() => panic!("it ended before anyone came to the gate {gate}"),
-            came = arrived.wait_for(|gates| gates.contains(gate)) => drop(came.unwrap()),
+            came = soon(arrived.wait_for(|gates| gates.contains(gate))) => drop(came.unwrap()),
         }
     }
 
@@ -239,6 +243,13 @@ impl World {
         let caller = Caller::person(RunId::new("setup"));
         self.manager.files().resolve(&caller, path).unwrap()
     }
+}
+
+/// What should come at once, and would otherwise hold up the tests for ever.
+pub(super) async fn soon<T>(work: impl Future<Output = T>) -> T {
+    let limit = std::time::Duration::from_secs(30);
+    let work = tokio::time::timeout(limit, work).await;
+    work.expect("it never came")
 }
 
 pub(super) async fn say(run: &ToolRun, text: &str) -> Vec<Observation> {

@@ -154,7 +154,6 @@ async fn each_kind_of_fault_names_path_expectation_and_what_came() {
 }
 
 #[tokio::test]
-#[ignore = "bug: if binding finds one fault in a parameter, all that the schema finds in the same parameter is left out"]
 async fn a_fault_deep_inside_has_its_path() {
     let world = World::new().await;
     let parameters = object(

@@ -278,8 +278,11 @@ proptest! {
             say(&world.run("r"), &tam(&format!("command: Any\n v: {value}{hint}"))).await
         });
         let words = codes(&said);
+        // What looks like a reference and is none is mentioned.
+        let told_of = words.iter().filter(|word| **word != "note");
+        let told_of: Vec<_> = told_of.copied().collect();
         prop_assert!(
-            matches!(words.as_slice(), ["ok" | "tool.invalid_arguments"] | ["ok", "note"]),
+            matches!(told_of.as_slice(), ["ok" | "tool.invalid_arguments"]),
             "{:?}",
             told(&said)
         );

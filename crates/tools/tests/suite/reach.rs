@@ -87,7 +87,6 @@ async fn suggestions_and_lists_name_only_what_is_in_reach() {
 }
 
 #[tokio::test]
-#[ignore = "bug: the nearest five are chosen before those out of reach are taken away, so nothing may be left"]
 async fn the_nearest_tool_in_reach_is_suggested_even_behind_many_others() {
     let world = World::new().await;
     let many = (0..20)

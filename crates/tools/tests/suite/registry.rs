@@ -91,7 +91,6 @@ async fn an_unknown_name_gets_the_nearest() {
 }
 
 #[tokio::test]
-#[ignore = "bug: the XML name that prompts teach (workflow__x) is unknown to a run"]
 async fn the_xml_name_of_a_tool_works() {
     let world = World::new().await;
     world.offer(

@@ -8,7 +8,7 @@ use innkeeper_store::Store;
 use innkeeper_tools::policy::Nobody;
 use innkeeper_tools::{BudgetLimits, RunOptions, ToolRun};
 
-use super::harness::{World, codes, say, tam, told};
+use super::harness::{World, codes, say, soon, tam, told};
 
 const BLOCK: &str =
     "request_id: r-1\n command_1: Echo\n text_1: one\n command_2: Echo\n text_2: two";
@@ -95,7 +95,7 @@ async fn two_at_once_are_one() {
     let mut second = Box::pin(say(&run, &text));
     world.still_waits(&mut second).await;
     let other = tam("request_id: a\n command: Gate.Sync\n gate: b");
-    let conflict = say(&run, &other).await;
+    let conflict = soon(say(&run, &other)).await;
     assert_eq!(codes(&conflict), ["protocol.request_id_conflict"]);
     world.open("a");
     let (first, second) = tokio::join!(first, second);

@@ -94,11 +94,11 @@ async fn pauses_double_with_some_chance_in_them() {
         // The timer counts whole milliseconds.
         let share = pause.as_secs_f64() / most.as_secs_f64();
         assert!((0.49..1.01).contains(&share), "{pause:?} of {most:?}");
-        shares.push((share * 1000.0).round());
+        shares.push(share);
         most *= 2;
     }
-    shares.dedup();
-    assert!(shares.len() > 1, "no jitter: {shares:?}");
+    // Seven times almost the whole pause: once in a hundred million runs.
+    assert!(shares.iter().any(|share| *share < 0.97), "{shares:?}");
 }
 
 #[tokio::test]
