@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use innkeeper_tools::policy::Nobody;
 use innkeeper_tools::registry::Lookup;
-use innkeeper_tools::{Snapshot, Tool};
+use innkeeper_tools::{Reach, Snapshot, Tool};
 
 use super::Ended;
 use crate::cli::ToolsCommand;
@@ -45,9 +45,12 @@ fn tools(home: &Home) -> Result<Arc<Snapshot>, Failure> {
 fn find<'s>(snapshot: &'s Snapshot, name: &str) -> Result<&'s Arc<Tool>, Failure> {
     match snapshot.find(name) {
         Lookup::Found(tool) => Ok(tool),
-        Lookup::Unknown { suggestions } => Err(ToolFault::Unknown {
+        Lookup::Unknown { ambiguous } => Err(ToolFault::Unknown {
             name: name.to_owned(),
-            suggestions,
+            suggestions: match ambiguous.is_empty() {
+                true => snapshot.nearest(name, &Reach::everything()),
+                false => ambiguous,
+            },
         }
         .into()),
     }
