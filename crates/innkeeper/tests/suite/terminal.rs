@@ -210,7 +210,7 @@ fn ctrl_c_stops_what_runs_and_tells_what_there_is() {
                  <GetPlayerInfo><player_id>1</player_id></GetPlayerInfo></ACTION>";
     let file = house.write("reply.txt", reply);
     // Open at both ends, so that opening waits for nobody.
-    let started = File::options().read(true).write(true).open(&pipe).unwrap();
+    let pipe_end = File::options().read(true).write(true).open(&pipe).unwrap();
     let mut command = house.command(&["call", "--yes", file.to_str().unwrap()]);
     let child = command.spawn().unwrap();
     let id = child.id().to_string();
@@ -221,12 +221,14 @@ fn ctrl_c_stops_what_runs_and_tells_what_there_is() {
         output
     });
     let mut said = String::new();
-    BufReader::new(started).read_line(&mut said).unwrap();
+    let mut reader = BufReader::new(pipe_end);
+    reader.read_line(&mut said).unwrap();
     if said == "started\n" {
         let killed = Command::new("kill").args(["-INT", &id]).status().unwrap();
         assert!(killed.success());
     }
     let output = waiting.join().unwrap();
+    drop(reader);
     let stdout = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(130), "{stdout}");
     assert!(
