@@ -1,5 +1,6 @@
 //! The manager: everything that calls need, held together. Decides nothing itself.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
@@ -38,9 +39,18 @@ pub(crate) struct Shared {
     pub(crate) redactor: ArcSwap<Redactor>,
     pub(crate) clock: Arc<dyn Clock>,
     audit_fault: OnceLock<String>,
+    /// Of this process: calls are told apart by it and a number.
+    process: String,
+    calls: AtomicU64,
 }
 
 impl Shared {
+    /// Unique, and in the order in which calls begin.
+    pub(crate) fn next_call(&self) -> String {
+        let number = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        format!("call_{}_{number}", self.process)
+    }
+
     pub(crate) fn audit_failed(&self, why: String) {
         let _ = self.audit_fault.set(why);
     }
@@ -63,6 +73,8 @@ impl ToolManager {
             bus: parts.bus,
             clock: parts.clock,
             audit_fault: OnceLock::new(),
+            process: uuid::Uuid::now_v7().simple().to_string(),
+            calls: AtomicU64::new(0),
         }))
     }
 

@@ -192,7 +192,7 @@ impl ToolRun {
 
     /// The audit entry of a call that never came as far as the pipeline.
     pub(crate) async fn note_unrun(&self, request: &ToolCallRequest<'_>, outcome: &Outcome) {
-        let call_id = format!("call_{}", uuid::Uuid::now_v7().simple());
+        let call_id = self.shared.next_call();
         let mut trail = Trail::begin(self, request, &call_id);
         let tool = match self.snapshot.find(&request.tool) {
             Lookup::Found(tool) => Some(tool.as_ref()),

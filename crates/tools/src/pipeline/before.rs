@@ -44,14 +44,14 @@ pub(super) async fn ask(
         )
         .await
         .map_err(refused)?;
-    let arguments = match subject.get_mut("arguments").map(Json::take) {
+    let mut arguments = match subject.get_mut("arguments").map(Json::take) {
         Some(Json::Object(arguments)) => arguments,
         _ => Map::new(),
     };
     if changed.is_empty() {
         return Ok(arguments);
     }
-    match validate_alone(tool, &arguments) {
+    match validate_alone(tool, &mut arguments) {
         Ok(()) => Ok(arguments),
         Err(Outcome::Error(failure)) => Err(Outcome::Error(Failure {
             reason: Some("hook.invalid_change".to_owned()),

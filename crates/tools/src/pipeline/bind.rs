@@ -27,11 +27,11 @@ pub(super) fn bind(tool: &Tool, request: &ToolCallRequest<'_>) -> (BoundCall, Fa
 pub(super) fn validate(
     tool: &Tool,
     request: &ToolCallRequest<'_>,
-    bound: &BoundCall,
+    bound: &mut BoundCall,
     faults: Faults,
 ) -> Result<(), Outcome> {
     if faults.is_empty() {
-        return judge(tool, &bound.arguments, faults, &[]);
+        return judge(tool, &mut bound.arguments, faults, &[]);
     }
     // What would have been fetched is not there, since something else was wrong.
     let mut absent: Vec<_> = bound.uris.keys().map(|name| format!("/{name}")).collect();
@@ -50,17 +50,20 @@ pub(super) fn validate(
         }
         absent.extend(problem.suggestion.iter().map(|name| format!("/{name}")));
     }
-    judge(tool, &arguments, faults, &absent)
+    judge(tool, &mut arguments, faults, &absent)
 }
 
 /// The same for arguments that were put together by somebody else.
-pub(super) fn validate_alone(tool: &Tool, arguments: &Map<String, Json>) -> Result<(), Outcome> {
+pub(super) fn validate_alone(
+    tool: &Tool,
+    arguments: &mut Map<String, Json>,
+) -> Result<(), Outcome> {
     judge(tool, arguments, Faults::default(), &[])
 }
 
 fn judge(
     tool: &Tool,
-    arguments: &Map<String, Json>,
+    arguments: &mut Map<String, Json>,
     mut faults: Faults,
     absent: &[String],
 ) -> Result<(), Outcome> {

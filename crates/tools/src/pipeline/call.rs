@@ -54,7 +54,7 @@ pub(crate) async fn pass(
 ) -> Passed {
     let request = &*run.restored(request);
     let mut way = Way {
-        call_id: format!("call_{}", uuid::Uuid::now_v7().simple()),
+        call_id: run.shared.next_call(),
         tool: request.tool.to_string(),
         on_error: request.on_error,
         has_run: false,
@@ -120,7 +120,11 @@ async fn go(
         caller: run.caller.clone(),
         call_id: way.call_id.clone(),
         retry: request.retry,
-        cancel: run.cancel.child_token(),
+        // A task can be stopped by itself.
+        cancel: match tool.definition().execution.mode {
+            ExecutionMode::Sync => run.cancel.clone(),
+            ExecutionMode::Async => run.cancel.child_token(),
+        },
         run: run.cancel.clone(),
         tool,
     };
@@ -179,7 +183,7 @@ async fn prepared(
         false => Ok(()),
     };
     let fitting = match fitting {
-        Ok(()) => bind::validate(tool, request, &bound, faults),
+        Ok(()) => bind::validate(tool, request, &mut bound, faults),
         stopped => stopped,
     };
     fitting.map(|()| bound.arguments)

@@ -44,10 +44,14 @@ impl Faults {
 }
 
 /// All faults of the arguments. The usual case, none, costs one pass and makes nothing.
-pub(crate) fn check_arguments(validator: &Validator, arguments: &Map<String, Json>) -> Faults {
-    // The validator wants a value; moving the map in and out again would copy it.
-    let instance = Json::Object(arguments.clone());
-    check(validator, &instance, "Parameter")
+pub(crate) fn check_arguments(validator: &Validator, arguments: &mut Map<String, Json>) -> Faults {
+    // The validator wants a value: the map is lent to it, not copied.
+    let instance = Json::Object(std::mem::take(arguments));
+    let faults = check(validator, &instance, "Parameter");
+    if let Json::Object(back) = instance {
+        *arguments = back;
+    }
+    faults
 }
 
 /// `what` begins the sentences: `Parameter 'x' must be …`.

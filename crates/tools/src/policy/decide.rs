@@ -126,6 +126,9 @@ fn strictest<'p>(rules: &'p [Rule], question: &Question<'_>) -> Option<Candidate
         best.retain(|other| !is_more_specific(rule, other.rule));
         best.push(Candidate { rule, unknown });
     }
+    if best.len() == 1 {
+        return best.pop();
+    }
     // The texts make it one and the same whatever the order of the rules.
     best.into_iter().max_by_key(|candidate| {
         (
