@@ -9,6 +9,7 @@ mod parse;
 mod plugin;
 mod plugin_config;
 mod process;
+mod report;
 mod settings;
 mod terminal;
 mod tools;
