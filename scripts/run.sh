@@ -1,25 +1,38 @@
 #!/usr/bin/env bash
-# Builds Innkeeper and shows what it can do today: read a model's reply.
+# Builds Innkeeper and shows what it can do today: read a model's reply, run the tool calls in it, list its tools.
 set -euo pipefail
 "$(dirname "${BASH_SOURCE[0]}")/setup.sh" run
 # shellcheck source=scripts/env.sh
 . "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
-example=examples/hello.txt
 cargo build --locked --package innkeeper
+innkeeper() { cargo run --quiet --locked --package innkeeper -- "$@"; }
+# Files and data of this show stay out of your own.
+export INNKEEPER_HOME="${CARGO_TARGET_DIR:-target}/make-run"
 
-say "A model wrote this ($example)"
-cat "$example"
+say "A model wrote this (examples/hello.txt)"
+cat examples/hello.txt
 
-say "Innkeeper reads it so (innkeeper parse $example)"
-cargo run --quiet --locked --package innkeeper -- parse "$example"
+say "Innkeeper reads it so (innkeeper parse examples/hello.txt)"
+innkeeper parse examples/hello.txt
+
+say "A model wrote this (examples/evening.txt)"
+cat examples/evening.txt
+
+say "Innkeeper runs it, and tells the model (innkeeper call examples/evening.txt)"
+innkeeper call examples/evening.txt
+
+say "These tools are there out of the box (innkeeper tools list)"
+innkeeper tools list
 
 cat <<'END'
 
 == Go on
-  cargo run -q -p innkeeper -- parse --help      all that `parse` can do
-  cargo run -q -p innkeeper -- parse YOUR-FILE   read a reply of your own model
-  make test                                      see that everything holds
-  docs/protocol.md                               what a model may write, and what the parser says
-  README.md, docs/architecture.md                what this is and where it is going
+  cargo run -q -p innkeeper -- --help               all commands
+  cargo run -q -p innkeeper -- call YOUR-FILE       run a reply of your own model
+  cargo run -q -p innkeeper -- tools manifest       what to tell your model about the tools
+  cargo run -q -p innkeeper -- plugin new greetings begin a plugin
+  make test                                         see that everything holds
+  docs/command-line.md, docs/protocol.md            commands; what a model may write
+  README.md, docs/architecture.md                   what this is and where it is going
 END

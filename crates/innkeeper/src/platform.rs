@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use innkeeper_protocol::event::RunId;
 use innkeeper_store::{LocalBus, Store};
+use innkeeper_tools::builtin::http::HttpPolicy;
 use innkeeper_tools::engine::NoEngine;
 use innkeeper_tools::plugin::{Consents, PluginLoader, PluginManager, PluginParts, PluginSettings};
 use innkeeper_tools::policy::Approver;
@@ -49,7 +51,7 @@ impl Platform {
             .iter()
             .map(|(name, secret)| (name.to_string(), secret));
         tools.set_redactor(Redactor::new(named));
-        register_builtins(&tools).map_err(|error| unusable(&error))?;
+        register_builtins(&tools, settings.http.clone()).map_err(|error| unusable(&error))?;
 
         let runner: Arc<dyn ScriptRunner> = match settings.scripts.sandbox {
             Sandbox::Required => Arc::new(NoSandbox),
@@ -103,20 +105,21 @@ fn plugin_folders(home: &Home, settings: &Settings) -> Vec<PathBuf> {
         .collect()
 }
 
-fn register_builtins(tools: &ToolManager) -> Result<(), RegisterError> {
-    let source = builtin::source(all_builtins(tools))?;
+fn register_builtins(tools: &ToolManager, http: HttpPolicy) -> Result<(), RegisterError> {
+    let source = builtin::source(all_builtins(tools, http))?;
     tools.registry().replace(builtin::SOURCE, source)
 }
 
-fn all_builtins(tools: &ToolManager) -> Vec<builtin::Tool> {
-    let clock = builtin::clock::tools(Arc::new(SystemClock), TimeZone::system());
-    let dice = builtin::dice::tools(Arc::new(builtin::dice::SystemChance));
+/// All that work without an agent's state.
+fn all_builtins(tools: &ToolManager, http: HttpPolicy) -> Vec<builtin::Tool> {
     [
+        builtin::clock::tools(Arc::new(SystemClock), TimeZone::system()),
+        builtin::dice::tools(Arc::new(builtin::dice::SystemChance)),
         builtin::file::tools(tools.files()),
-        builtin::task::tools(tools.tasks()),
-        clock,
-        dice,
+        builtin::http::tools(Arc::new(ArcSwap::from_pointee(http))),
         builtin::json_query::tools(),
+        builtin::task::tools(tools.tasks()),
+        builtin::text::tools(),
     ]
     .into_iter()
     .flatten()

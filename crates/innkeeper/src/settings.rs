@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use innkeeper_tools::builtin::http::HttpPolicy;
 use innkeeper_tools::policy::{Policy, Rule};
 use innkeeper_tools::{BudgetLimits, Pattern, ToolLimit};
 use serde::Deserialize;
@@ -21,6 +22,7 @@ pub(crate) const FILE: &str = "innkeeper.toml";
 pub(crate) struct Settings {
     pub(crate) scripts: Scripts,
     pub(crate) plugins: Plugins,
+    pub(crate) http: HttpPolicy,
     pub(crate) limits: Limits,
     pub(crate) policy: Policy,
 }
@@ -31,6 +33,7 @@ pub(crate) struct Settings {
 struct Written {
     scripts: Scripts,
     plugins: Plugins,
+    http: HttpPolicy,
     limits: Limits,
     policy: Rules,
 }
@@ -91,6 +94,16 @@ impl Limits {
 const KNOWN: &[(&str, &[&str])] = &[
     ("scripts", &["sandbox"]),
     ("plugins", &["paths"]),
+    (
+        "http",
+        &[
+            "allow",
+            "timeout_ms",
+            "max_timeout_ms",
+            "connect_timeout_ms",
+            "max_bytes",
+        ],
+    ),
     ("limits", &["max_calls", "tools"]),
     ("policy", &["rules"]),
 ];
@@ -149,6 +162,7 @@ impl Settings {
         Ok(Self {
             scripts: written.scripts,
             plugins: written.plugins,
+            http: written.http,
             limits: written.limits,
             policy,
         })

@@ -19,7 +19,7 @@ fn nothing_written_is_the_safe_side() {
     assert_eq!(settings.limits.budget(), BudgetLimits::default());
 }
 
-/// Text, code, line and column, what the fault says.
+/// Text, line and column, what the fault says.
 #[test]
 fn faults_name_their_place() {
     for (text, line, column, said) in [
@@ -29,6 +29,8 @@ fn faults_name_their_place() {
         ("[script]\n", 1, 2, "scripts"),
         ("[plugins]\n  path = []\n", 2, 3, "paths"),
         ("[limits]\nmax_call = 1\n", 2, 1, "max_calls"),
+        ("[http]\nalow = []\n", 2, 1, "allow"),
+        ("[http]\nmax_bytes = \"x\"\n", 2, 13, ""),
         ("[limits]\nmax_calls = -1\n", 2, 13, ""),
         ("字 = 1\n", 1, 1, ""),
         ("polic = 1", 1, 1, "policy"),
@@ -73,4 +75,35 @@ fn a_file_over_the_limit_is_not_read_as_its_beginning() {
     std::fs::write(&path, "#".repeat(limit + 1)).unwrap();
     let fault = Settings::read(&path).unwrap_err();
     assert!(matches!(fault, SettingsFault::Unreadable { .. }));
+}
+
+#[test]
+fn every_key_that_is_known_is_one_that_is_read() {
+    let http = serde_json::to_value(HttpPolicy::default()).unwrap();
+    let (_, known) = KNOWN
+        .iter()
+        .find(|(section, _)| *section == "http")
+        .unwrap();
+    let read: Vec<&str> = http
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    assert_eq!(&read[..], *known);
+    let mut rule = Rule::new(innkeeper_tools::policy::Decision::Deny);
+    rule.name = Some("n".into());
+    rule.source = Some("s".into());
+    rule.tool = Some("t".into());
+    rule.actor = Some("a".into());
+    rule.arguments.insert("x".into(), "y".into());
+    rule.reason = Some("r".into());
+    let rule = serde_json::to_value(rule).unwrap();
+    let read: Vec<&str> = rule
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    assert_eq!(read, RULE_KEYS);
 }

@@ -290,3 +290,15 @@ fn secrets_never_show() {
         assert!(!run.stderr.contains(KEY), "{}", run.stderr);
     }
 }
+
+#[test]
+fn the_example_of_make_run_succeeds_again_and_again() {
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/evening.txt");
+    let house = House::new();
+    for _ in 0..2 {
+        let run = house.run(&["call", example]);
+        assert_eq!(run.code, Some(0), "{}", run.stdout);
+        assert!(run.stdout.contains("The dice say: "), "{}", run.stdout);
+        assert!(!run.stdout.contains("@{"), "{}", run.stdout);
+    }
+}

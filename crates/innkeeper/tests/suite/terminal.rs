@@ -2,9 +2,10 @@
 #![cfg(unix)]
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
+use std::thread;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
@@ -205,27 +206,29 @@ fn ctrl_c_stops_what_runs_and_tells_what_there_is() {
         ),
         ..players()
     });
-    let reply = "<ACTION><dice.roll><formula>1d4</formula></dice.roll></ACTION>\n\
-                 <ACTION><GetPlayerInfo><player_id>1</player_id></GetPlayerInfo></ACTION>";
+    let reply = "<ACTION><dice.roll><formula>1d4</formula></dice.roll>\
+                 <GetPlayerInfo><player_id>1</player_id></GetPlayerInfo></ACTION>";
     let file = house.write("reply.txt", reply);
+    // Open at both ends, so that opening waits for nobody.
+    let pipe_end = File::options().read(true).write(true).open(&pipe).unwrap();
     let mut command = house.command(&["call", "--yes", file.to_str().unwrap()]);
     let child = command.spawn().unwrap();
-    // Opening waits for the script to open its end, so it is at work now.
-    let mut said = String::new();
-    File::open(&pipe)
-        .unwrap()
-        .read_to_string(&mut said)
-        .unwrap();
-    assert_eq!(said, "started\n");
     let id = child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-INT", &id])
-            .status()
-            .unwrap()
-            .success()
-    );
-    let output = child.wait_with_output().unwrap();
+    let waiting = thread::spawn(move || {
+        let output = child.wait_with_output().unwrap();
+        // Whoever still waits for the script is told that it will not come.
+        writeln!(File::options().write(true).open(&pipe).unwrap(), "ended").unwrap();
+        output
+    });
+    let mut said = String::new();
+    let mut reader = BufReader::new(pipe_end);
+    reader.read_line(&mut said).unwrap();
+    if said == "started\n" {
+        let killed = Command::new("kill").args(["-INT", &id]).status().unwrap();
+        assert!(killed.success());
+    }
+    let output = waiting.join().unwrap();
+    drop(reader);
     let stdout = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(130), "{stdout}");
     assert!(

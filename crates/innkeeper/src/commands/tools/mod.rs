@@ -45,9 +45,12 @@ fn tools(home: &Home) -> Result<Arc<Snapshot>, Failure> {
 fn find<'s>(snapshot: &'s Snapshot, name: &str) -> Result<&'s Arc<Tool>, Failure> {
     match snapshot.find(name) {
         Lookup::Found(tool) => Ok(tool),
-        Lookup::Unknown { .. } => Err(ToolFault::Unknown {
+        Lookup::Unknown { ambiguous } => Err(ToolFault::Unknown {
             name: name.to_owned(),
-            suggestions: snapshot.nearest(name, &Reach::everything()),
+            suggestions: match ambiguous.is_empty() {
+                true => snapshot.nearest(name, &Reach::everything()),
+                false => ambiguous,
+            },
         }
         .into()),
     }
