@@ -20,6 +20,10 @@ use innkeeper_tools::{
 };
 use serde_json::{Value as Json, json};
 
+/// As the binary has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 type Failed = Box<dyn std::error::Error>;
 
 const SIZES: [usize; 4] = [10, 100, 1_000, 10_000];

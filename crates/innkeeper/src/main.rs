@@ -35,6 +35,11 @@ use crate::input::Source;
 use crate::lang::Lang;
 use crate::output::{Layout, Screen};
 
+/// Calls make many small things in one thread that end in another (the audit log), which the system's allocator
+/// is slow at.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     let lang = Lang::of(&words, |name| std::env::var(name).ok());

@@ -243,6 +243,22 @@ fn glob(pattern: &str) -> String {
     glob
 }
 
+fn written(entry: &AuditEntry) -> Result<String, StoreError> {
+    serde_json::to_string(entry).map_err(|error| StoreError::Write {
+        cause: error.to_string(),
+    })
+}
+
+fn cut_arguments(entry: &mut AuditEntry) {
+    let arguments = entry.arguments.to_string();
+    if arguments.len() > MAX_AUDIT_ARGUMENT_BYTES {
+        // Half, because quoting may double it.
+        let end = arguments.floor_char_boundary(MAX_AUDIT_ARGUMENT_BYTES / 2);
+        let beginning = arguments.get(..end).unwrap_or_default();
+        entry.arguments = json!({ "cut": true, "bytes": arguments.len(), "beginning": beginning });
+    }
+}
+
 /// Bounded, and in the form in which it is stored.
 fn seal(mut entry: AuditEntry) -> Result<Sealed, StoreError> {
     for name in [
@@ -273,16 +289,15 @@ fn seal(mut entry: AuditEntry) -> Result<Sealed, StoreError> {
     if is_too_deep(&entry.arguments) {
         entry.arguments = json!({ "cut": true, "deeperThan": MAX_JSON_DEPTH });
     }
-    let arguments = entry.arguments.to_string();
-    if arguments.len() > MAX_AUDIT_ARGUMENT_BYTES {
-        // Half, because quoting may double it.
-        let end = arguments.floor_char_boundary(MAX_AUDIT_ARGUMENT_BYTES / 2);
-        let beginning = arguments.get(..end).unwrap_or_default();
-        entry.arguments = json!({ "cut": true, "bytes": arguments.len(), "beginning": beginning });
-    }
-    let text = serde_json::to_string(&entry).map_err(|error| StoreError::Write {
-        cause: error.to_string(),
-    })?;
+    let text = written(&entry)?;
+    // Where the whole is short enough, so are the arguments: that is nearly always so, and saves a second writing.
+    let text = match text.len() > MAX_AUDIT_ARGUMENT_BYTES {
+        true => {
+            cut_arguments(&mut entry);
+            written(&entry)?
+        }
+        false => text,
+    };
     Ok(Sealed {
         at_us: entry.at.as_microsecond(),
         entry: text,
