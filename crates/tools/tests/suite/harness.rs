@@ -81,7 +81,7 @@ pub(super) struct World {
     pub(super) bus: Arc<LocalBus>,
     pub(super) seen: Arc<Seen>,
     // Kept for as long as its files are needed.
-    pub(super) home: Arc<TempDir>,
+    _home: TempDir,
 }
 
 impl World {
@@ -90,10 +90,7 @@ impl World {
     }
 
     pub(super) fn with(store: Store, approver: Arc<dyn Approver>) -> Self {
-        Self::at(Arc::new(tempfile::tempdir().unwrap()), store, approver)
-    }
-
-    pub(super) fn at(home: Arc<TempDir>, store: Store, approver: Arc<dyn Approver>) -> Self {
+        let home = tempfile::tempdir().unwrap();
         let bus = Arc::new(LocalBus::new());
         let manager = ToolManager::new(Parts {
             files: FileLayer::open(home.path()).unwrap(),
@@ -107,7 +104,7 @@ impl World {
             manager,
             bus,
             seen: Arc::default(),
-            home,
+            _home: home,
         };
         world.offer("plugin:test", super::tools::all(&world));
         let builtins = builtin::file::tools(world.manager.files())

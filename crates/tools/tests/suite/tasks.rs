@@ -341,3 +341,44 @@ async fn a_run_has_only_so_many_tasks_at_once() {
     run.settle().await;
     assert_eq!(codes(&say(&run, &start).await), ["started"]);
 }
+
+#[tokio::test]
+async fn a_promised_file_is_waited_for_in_later_replies_too() {
+    let world = World::new().await;
+    let run = world.run("r");
+    let make = "command: Make\n gate: a\n content: picture\n output_uri: fam://p/a.png";
+    assert_eq!(codes(&say(&run, &tam(make)).await), ["started"]);
+    let text = tam("command: Echo\n uri_text: fam://p/a.png");
+    let mut running = Box::pin(say(&run, &text));
+    world.until_at("a", &mut running).await;
+    world.still_waits(&mut running).await;
+    world.open("a");
+    assert_eq!(codes(&running.await), ["ok"]);
+    assert_eq!(world.echoed(), ["picture"]);
+}
+
+#[tokio::test]
+async fn a_cancelled_task_lets_the_waiting_step_go() {
+    let world = World::new().await;
+    let run = world.run("r");
+    let text = tam("command_1: Gate.Async\n gate_1: a
+        command_2: Echo\n text_2: @{step_1.result}");
+    let mut running = Box::pin(say(&run, &text));
+    world.until_at("a", &mut running).await;
+    world.still_waits(&mut running).await;
+    let id = run.tasks()[0].task_id.clone();
+    say(&run, &tam(&format!("command: task.cancel\n task_id: {id}"))).await;
+    let said = soon(running).await;
+    assert_eq!(codes(&said), ["started", "tool.reference_unresolved"]);
+}
+
+#[tokio::test]
+async fn asked_again_the_same_task_is_named() {
+    let world = World::new().await;
+    let run = world.run("r");
+    let text = tam("request_id: a\n command: Gate.Async\n gate: a");
+    let first = say(&run, &text).await;
+    let again = say(&run, &text).await;
+    assert_eq!(task_id(&first[0]), task_id(&again[0]));
+    assert_eq!(run.tasks().len(), 1);
+}
