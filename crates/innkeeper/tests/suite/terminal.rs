@@ -96,6 +96,7 @@ fn a_person_is_asked_and_decides() {
     for (answer, code, said) in [
         ("y\n", 0, "executed successfully"),
         ("maybe\ny\n", 0, "executed successfully"),
+        ("x\nx\nx\nx\nx\n", 1, "was denied"),
         ("n\n", 1, "was denied"),
         ("\n", 1, "was denied"),
         ("a\n", 0, "executed successfully"),
@@ -189,6 +190,15 @@ fn foreign_text_cannot_rewrite_the_screen() {
 
 #[test]
 fn ctrl_c_stops_what_runs_and_tells_what_there_is() {
+    stopped_by("-INT");
+}
+
+#[test]
+fn so_does_the_system_when_it_wants_us_to_end() {
+    stopped_by("-TERM");
+}
+
+fn stopped_by(signal: &str) {
     let house = House::with_scripts();
     let pipe = house.path().join("pipe");
     assert!(
@@ -224,7 +234,7 @@ fn ctrl_c_stops_what_runs_and_tells_what_there_is() {
     let mut reader = BufReader::new(pipe_end);
     reader.read_line(&mut said).unwrap();
     if said == "started\n" {
-        let killed = Command::new("kill").args(["-INT", &id]).status().unwrap();
+        let killed = Command::new("kill").args([signal, &id]).status().unwrap();
         assert!(killed.success());
     }
     let output = waiting.join().unwrap();
