@@ -180,12 +180,18 @@ fn a_secret_is_typed_unseen() {
 
 #[test]
 fn foreign_text_cannot_rewrite_the_screen() {
-    let house = House::new();
-    house.write("projects/default/evil.md", "a\u{1b}]0;title\u{7}b");
-    let words = ["tools", "call", "File.Read", "file_path=evil.md"];
+    let house = House::with_scripts();
+    house.plugin(&Plugin {
+        script: r#"cat > /dev/null; printf '{"success": true, "outputData": "a\\u001b[2Jb"}'"#,
+        ..players()
+    });
+    let words = ["tools", "call", "GetPlayerInfo", "player_id=1"];
     let (code, screen) = Terminal::start(house.command(&words)).end();
     assert_eq!(code, Some(0), "{screen}");
     assert!(!screen.contains('\u{1b}'), "{screen:?}");
+    assert!(screen.contains("a\\u{1b}[2Jb"), "{screen:?}");
+    // A program gets what was said, byte for byte.
+    assert_eq!(house.run(&words).stdout, "a\u{1b}[2Jb\n");
 }
 
 #[test]
