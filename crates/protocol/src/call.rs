@@ -291,10 +291,7 @@ impl<'a> Argument<'a> {
 impl<'a> Value<'a> {
     pub fn into_owned(self) -> Value<'static> {
         match self {
-            Self::Text(text) => Value::Text(Text {
-                raw: own(text.raw),
-                indent: own(text.indent),
-            }),
+            Self::Text(text) => Value::Text(text.into_owned()),
             Self::Tree(tree) => Value::Tree(tree.into_owned()),
             Self::Json(json) => Value::Json(json),
         }
@@ -330,6 +327,13 @@ impl<'a> Text<'a> {
         Self {
             raw: raw.into(),
             indent: indent.into(),
+        }
+    }
+
+    pub fn into_owned(self) -> Text<'static> {
+        Text {
+            raw: own(self.raw),
+            indent: own(self.indent),
         }
     }
 

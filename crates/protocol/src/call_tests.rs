@@ -60,3 +60,35 @@ fn a_call_outlives_the_text_it_came_from() {
     drop(reply);
     assert_eq!(Json::from(owned.params()), json!({"x": {"y": "1"}}));
 }
+
+#[test]
+fn a_block_knows_all_its_keys_and_prints_none_of_them() {
+    let text = "<|[REQUEST_TOOL]|>\nWho:»»» Ann «««\nCommon-Dir:»»»/d«««\ncommand_1:»»»A«««\ndir_1:»»»own«««\n\
+                command_2:»»»B«««\ndir_2:»»»own«««\nwho:»»»Bob«««\n<|[END_TOOL]|>";
+    let reply = parse(text);
+    let block = reply.blocks[0].clone();
+    let keys: Vec<String> = block
+        .keys
+        .iter()
+        .map(|(key, text)| format!("{key}={}", text.trimmed()))
+        .collect();
+    assert_eq!(
+        keys.join(" "),
+        "who=Ann common_dir=/d command_1=A dir_1=own command_2=B dir_2=own who=Bob"
+    );
+    // The texts are those of the reply, not copies.
+    let whole = text.as_bytes().as_ptr_range();
+    assert!(
+        block
+            .keys
+            .iter()
+            .all(|(_, text)| whole.contains(&text.raw().as_ptr()))
+    );
+    assert_eq!(block.clone().into_owned(), block);
+    assert!(!json!(block).to_string().contains("Ann"));
+    assert!(
+        parse("<ACTION><T><x>1</x></T></ACTION>").blocks[0]
+            .keys
+            .is_empty()
+    );
+}

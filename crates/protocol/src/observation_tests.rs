@@ -225,6 +225,7 @@ fn what_was_not_understood_is_told() {
         protocol: Protocol::Action,
         request_id: None,
         comments: Vec::new(),
+        keys: Vec::new(),
         calls: Vec::new(),
         diagnostics: vec![
             diagnostic(

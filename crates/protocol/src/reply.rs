@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
 use serde_json::{Map, Value as Json};
 
-use crate::{Argument, Code, Diagnostic, Protocol, Source, Span, ToolCallRequest, TypeHint};
+use crate::{Argument, Code, Diagnostic, Protocol, Source, Span, Text, ToolCallRequest, TypeHint};
 
 /// The result of parsing: always there, whatever the text was.
 ///
@@ -32,6 +32,9 @@ pub struct Block<'a> {
     pub protocol: Protocol,
     pub request_id: Option<Cow<'a, str>>,
     pub comments: Vec<Cow<'a, str>>,
+    /// Every field of a TAM block under its whole key in normal form, as written and in order: what `@{…}` may
+    /// name, also where no call takes it. Empty for other dialects, and not serialised.
+    pub keys: Vec<(Cow<'a, str>, Text<'a>)>,
     pub calls: Vec<ToolCallRequest<'a>>,
     pub diagnostics: Vec<Diagnostic>,
     pub span: Span,
@@ -96,6 +99,11 @@ impl Block<'_> {
             protocol: self.protocol,
             request_id: self.request_id.map(own),
             comments: self.comments.into_iter().map(own).collect(),
+            keys: self
+                .keys
+                .into_iter()
+                .map(|(key, text)| (own(key), text.into_owned()))
+                .collect(),
             calls: self
                 .calls
                 .into_iter()

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::block::{Ran, steps};
 use crate::limits::MAX_REQUEST_ID_CHARS;
 use crate::pipeline::stop;
+use crate::pipeline::substitute::keys_named;
 use crate::run::ToolRun;
 
 pub(crate) async fn once(run: &ToolRun, block: &Block<'_>, id: &str) -> Vec<Observation> {
@@ -136,7 +137,7 @@ async fn told(run: &ToolRun, block: &Block<'_>, outcome: Outcome) -> Vec<Observa
 
 /// What a block asks for, whatever its layout and comments.
 fn content_of(block: &Block<'_>) -> String {
-    let calls: Vec<Json> = block
+    let mut content: Vec<Json> = block
         .calls
         .iter()
         .map(|call| {
@@ -157,6 +158,11 @@ fn content_of(block: &Block<'_>) -> String {
             json!([call.index, call.tool, arguments, call.on_error, call.retry])
         })
         .collect();
-    let digest = Sha256::digest(Json::from(calls).to_string());
+    // What is filled in counts too, also where no call takes it.
+    let named = keys_named(block);
+    if !named.is_empty() {
+        content.push(json!(named));
+    }
+    let digest = Sha256::digest(Json::from(content).to_string());
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -2,8 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::Value as Json;
-
+use super::members::Wanted;
 use super::names::{Declared, Target, shown};
 use super::problem::{Faults, Place, Problem, ProblemCode, list, quote_name, quote_text};
 use super::suggest::Nearest;
@@ -21,7 +20,7 @@ pub(super) struct Given<'r> {
 /// All arguments in their places. Parameters are in declared order.
 pub(super) struct Assigned<'r, 'd> {
     pub(super) parameters: Vec<Option<Given<'r>>>,
-    pub(super) extras: Vec<(String, Option<&'d Json>, Given<'r>)>,
+    pub(super) extras: Vec<(String, Wanted<'d>, Given<'r>)>,
     pub(super) on_error: OnError,
     pub(super) retry: u8,
     /// Names whose `type_hint_` turned out to be a parameter, so that it is no hint.
@@ -137,9 +136,9 @@ impl<'r, 'd> Desk<'r, 'd, '_> {
             Target::Parameter { index, by_uri } => self.place(index, argument, by_uri),
             Target::Extra {
                 name,
-                schema,
+                wanted,
                 by_uri,
-            } => self.place_extra(name, schema, Given { argument, by_uri }),
+            } => self.place_extra(name, wanted, Given { argument, by_uri }),
             Target::Ambiguous(entries) => self.ambiguous(argument, &entries),
             // Shared arguments are for all steps of a block; one that this tool has no use for is no slip.
             Target::Unknown if argument.shared => {}
@@ -158,7 +157,7 @@ impl<'r, 'd> Desk<'r, 'd, '_> {
         }
     }
 
-    fn place_extra(&mut self, name: String, schema: Option<&'d Json>, given: Given<'r>) {
+    fn place_extra(&mut self, name: String, wanted: Wanted<'d>, given: Given<'r>) {
         let first = self
             .extra_places
             .get(&name)
@@ -169,7 +168,7 @@ impl<'r, 'd> Desk<'r, 'd, '_> {
             None => {
                 self.extra_places
                     .insert(name.clone(), self.assigned.extras.len());
-                self.assigned.extras.push((name, schema, given));
+                self.assigned.extras.push((name, wanted, given));
             }
         }
     }

@@ -56,11 +56,8 @@ impl<'s> Coercer<'s> {
 fn is_same(choice: &Json, input: Input<'_>) -> bool {
     match input {
         Input::Text(_) => false,
-        Input::Tree(tree) => !matches!(tree.node, Node::Text(_)) && tree.to_json() == *choice,
-        Input::Json(Json::Number(number)) => choice
-            .as_number()
-            .is_some_and(|choice| equal(choice, number)),
-        Input::Json(value) => value == choice,
+        Input::Tree(tree) => !matches!(tree.node, Node::Text(_)) && equal(choice, &tree.to_json()),
+        Input::Json(value) => equal(choice, value),
     }
 }
 
@@ -72,17 +69,28 @@ fn means(choice: &Json, text: &str) -> bool {
         Json::Bool(choice) => scalar::boolean(text)
             .is_some_and(|reading| reading.canonical && reading.value == *choice),
         Json::Number(choice) => {
-            scalar::number(text).is_ok_and(|reading| equal(choice, &reading.value))
+            scalar::number(text).is_ok_and(|reading| scalar::equal(choice, &reading.value))
         }
-        Json::Array(_) | Json::Object(_) => scalar::json(text).is_ok_and(|value| value == *choice),
+        Json::Array(_) | Json::Object(_) => {
+            scalar::json(text).is_ok_and(|value| equal(choice, &value))
+        }
     }
 }
 
-/// 1 and 1.0 are the same number.
-fn equal(one: &serde_json::Number, other: &serde_json::Number) -> bool {
-    one == other
-        || matches!(
-            (scalar::whole(one), scalar::whole(other)),
-            (Some(one), Some(other)) if one == other
-        )
+/// Equal as JSON Schema has it: numbers by value at every depth, objects whatever their order. The listed
+/// value bounds the recursion.
+fn equal(choice: &Json, value: &Json) -> bool {
+    match (choice, value) {
+        (Json::Number(choice), Json::Number(value)) => scalar::equal(choice, value),
+        (Json::Array(choice), Json::Array(value)) => {
+            choice.len() == value.len() && choice.iter().zip(value).all(|(c, v)| equal(c, v))
+        }
+        (Json::Object(choice), Json::Object(value)) => {
+            choice.len() == value.len()
+                && choice
+                    .iter()
+                    .all(|(name, c)| value.get(name).is_some_and(|v| equal(c, v)))
+        }
+        (choice, value) => choice == value,
+    }
 }

@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 
 use super::describe::describe;
 use super::input::{Fit, Input, Misfit, Rank, TypeFit};
+use super::members::Wanted;
 use super::problem::{Faults, Place, ProblemCode};
 use super::scalar::{self, NumberError};
 use super::schema::{Types, View};
@@ -39,6 +40,21 @@ impl<'s> Coercer<'s> {
     pub(super) fn fit(&mut self, schema: &'s Json, input: Input<'_>) -> Result<Fit, Faults> {
         let view = self.view(schema);
         self.deeper(view.size(), |this| this.fit_view(&view, input))
+    }
+
+    pub(super) fn fit_wanted(
+        &mut self,
+        wanted: Wanted<'s>,
+        input: Input<'_>,
+    ) -> Result<Fit, Faults> {
+        let as_it_is = || Fit::new(input.to_json(), Rank::Plain);
+        match (wanted, input) {
+            (Wanted::Fitting(schema), _) => self.fit(schema, input),
+            (Wanted::Anything, _) | (Wanted::Perhaps(_), Input::Json(_)) => Ok(as_it_is()),
+            (Wanted::Perhaps(schema), Input::Text(_) | Input::Tree(_)) => {
+                Ok(self.fit(schema, input).unwrap_or_else(|_| as_it_is()))
+            }
+        }
     }
 
     fn deeper<T>(
@@ -86,7 +102,7 @@ impl<'s> Coercer<'s> {
             return self.fit_choice(view, choices, input);
         }
         let types = view.types();
-        if types == Types::ANY {
+        if types == Types::ANY || is_passed_over(view, types, input) {
             return Ok(Fit::new(input.to_json(), Rank::Plain));
         }
         let mut best: Option<Fit> = None;
@@ -207,11 +223,11 @@ impl<'s> Coercer<'s> {
             return Ok(best);
         }
         // What is wrong with the one branch that was clearly meant says more than "none fits".
-        likely.sort_by_key(Faults::count);
+        likely.sort_by_key(Faults::weight);
         let mut likely = likely.into_iter();
         match (likely.next(), likely.next()) {
             (Some(first), None) => Err(first),
-            (Some(first), Some(second)) if first.count() < second.count() => Err(first),
+            (Some(first), Some(second)) if first.weight() < second.weight() => Err(first),
             _ => Err(self.wrong_type(base, input)),
         }
     }
@@ -221,6 +237,15 @@ impl<'s> Coercer<'s> {
         self.place
             .problem(code, describe(view), input.quote())
             .into()
+    }
+}
+
+/// Without `type`, what a schema says of objects or arrays is for these alone: any other typed value is welcome.
+/// Text still has no type, and is read as what the schema speaks of.
+fn is_passed_over(view: &View<'_>, types: Types, input: Input<'_>) -> bool {
+    match input {
+        Input::Json(value) => !view.is_typed() && !types.has(Types::of(value)),
+        Input::Text(_) | Input::Tree(_) => false,
     }
 }
 

@@ -46,6 +46,11 @@ fn text_becomes_its_declared_type() {
     let texts = || json!({"type": "array", "items": {"type": "string"}});
     let numbers = || json!({"type": "array", "items": {"type": "integer"}});
     let object = || json!({"type": "object", "properties": {"a": {"type": "integer"}}});
+    let closed = || {
+        let mut object = object();
+        object["additionalProperties"] = json!(false);
+        object
+    };
     for (schema, value, expected) in [
         (json!({}), "25", Ok(json!("25"))),
         (json!({"type": "string"}), "25", Ok(json!("25"))),
@@ -139,8 +144,9 @@ fn text_becomes_its_declared_type() {
         (object(), "{\"a\": \"1\"}", Ok(json!({"a": 1}))),
         (object(), "```\n{\"a\": 1}\n```", Ok(json!({"a": 1}))),
         (object(), "", Ok(json!({}))),
+        (object(), "{\"A\": 1}", Ok(json!({"A": 1}))),
         (
-            object(),
+            closed(),
             "{\"A\": 1}",
             Err("Unknown parameter 'x.A', did you mean 'a'?".into()),
         ),
@@ -263,7 +269,7 @@ fn the_reading_that_guesses_least_is_taken() {
         ),
         // The one branch that was meant says what is wrong.
         (
-            json!({"anyOf": [{"$ref": "#/$defs/tree"}, {"type": "null"}]}),
+            json!({"anyOf": [{"$ref": "#/$defs/tree", "required": ["value"]}, {"type": "null"}]}),
             "{\"valeu\": 1}",
             Err("Unknown parameter 'x.valeu', did you mean 'value'?".into()),
         ),
@@ -286,6 +292,106 @@ fn the_reading_that_guesses_least_is_taken() {
             expected,
             "{value:?} for {schema}"
         );
+    }
+}
+
+/// A tool's own parameters are another matter: see `names_tests`.
+#[test]
+fn an_object_inside_takes_what_its_schema_does_not_forbid() {
+    let given = json!({"a": 1, "b": "2"});
+    let unknown = |what: &str| Err(format!("Unknown parameter {what}"));
+    let listed = |more: Json| {
+        let mut schema = json!({"properties": {"a": {"type": "integer"}}});
+        schema
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        schema
+    };
+    let same = Ok(given.clone());
+    let fitted = || Ok(json!({"a": 1, "b": 2}));
+    let refused = || unknown("'x.b', declared are 'a'");
+    for (more, expected) in [
+        (json!({}), same.clone()),
+        (json!({"additionalProperties": true}), same.clone()),
+        (
+            json!({"additionalProperties": {"type": "integer"}}),
+            fitted(),
+        ),
+        (json!({"additionalProperties": false}), refused()),
+        (json!({"unevaluatedProperties": false}), refused()),
+        (
+            json!({"unevaluatedProperties": {"type": "integer"}}),
+            fitted(),
+        ),
+        // Each of these may have seen the name.
+        (
+            json!({"unevaluatedProperties": false, "if": {}}),
+            same.clone(),
+        ),
+        (
+            json!({"unevaluatedProperties": false, "dependentSchemas": {"a": {"properties": {"b": {}}}}}),
+            same.clone(),
+        ),
+        (
+            json!({"unevaluatedProperties": false, "allOf": [{"unevaluatedProperties": true}]}),
+            same.clone(),
+        ),
+        (
+            json!({"unevaluatedProperties": false, "$ref": "https://example.com/schema"}),
+            same.clone(),
+        ),
+        (
+            json!({"unevaluatedProperties": false, "allOf": [{"properties": {"b": {"type": "integer"}}}]}),
+            fitted(),
+        ),
+        (
+            json!({"allOf": [{"additionalProperties": false}]}),
+            refused(),
+        ),
+        (
+            json!({"patternProperties": {"^b": {"type": "integer"}}}),
+            fitted(),
+        ),
+        (
+            json!({"patternProperties": {"^c": {"type": "integer"}}}),
+            same.clone(),
+        ),
+        (
+            json!({"patternProperties": {"^.*$": {"type": "integer"}}, "additionalProperties": false}),
+            fitted(),
+        ),
+        (
+            json!({"patternProperties": {"^c": {}}, "additionalProperties": false}),
+            refused(),
+        ),
+        // Only the validator can tell whether these match.
+        (
+            json!({"patternProperties": {"[a-c]": {"type": "integer"}}}),
+            same.clone(),
+        ),
+        (
+            json!({"patternProperties": {"[x-z]": {}}, "additionalProperties": false}),
+            same.clone(),
+        ),
+    ] {
+        let schema = listed(more);
+        let got = bound(schema.clone(), Value::Json(given.clone()), None);
+        assert_eq!(got, expected, "{schema}");
+    }
+    // Where a name is missing, a similar one was meant for it.
+    let needs = listed(json!({"required": ["author"]}));
+    for (value, expected) in [
+        (
+            "{\"autor\": 1}",
+            unknown("'x.autor', did you mean 'author'?"),
+        ),
+        (
+            "{\"b\": 1}",
+            Err("Missing required parameter 'x.author'".to_owned()),
+        ),
+    ] {
+        assert_eq!(of_text(needs.clone(), value), expected, "{value}");
     }
 }
 
@@ -320,6 +426,33 @@ fn listed_values_are_met_exactly() {
         of_text(consts, "c"),
         must("one of 'a', 'b', received \"c\"")
     );
+}
+
+#[test]
+fn listed_numbers_are_compared_by_value() {
+    for (choice, value, fits) in [
+        (json!(1), json!(1.0), true),
+        (json!(1.0), json!(1), true),
+        (json!([0]), json!([0.0]), true),
+        (
+            json!({"a": [1.0], "b": 2}),
+            json!({"b": 2.0, "a": [1]}),
+            true,
+        ),
+        (json!([0]), json!([false]), false),
+        (json!([0]), json!([0, 0]), false),
+        (json!({"a": 1}), json!({"a": 1, "b": 1}), false),
+        (json!({"a": 1, "b": 1}), json!({"a": 1}), false),
+        (json!(1e19), json!(10_000_000_000_000_000_000_u64), true),
+        (json!(1e19), json!(10_000_000_000_000_000_001_u64), false),
+        (json!(u64::MAX), json!(-1), false),
+    ] {
+        for schema in [json!({"enum": ["z", choice]}), json!({"const": choice})] {
+            let got = bound(schema.clone(), Value::Json(value.clone()), None);
+            assert_eq!(got.is_ok(), fits, "{value} for {schema}: {got:?}");
+        }
+    }
+    assert_eq!(of_text(json!({"enum": [[0]]}), "[0.0]"), Ok(json!([0])));
 }
 
 #[test]
@@ -391,6 +524,50 @@ fn json_is_helped_to_its_declared_type() {
         (json!({"enum": [3]}), json!("3"), Ok(json!(3))),
         (json!({"enum": ["3"]}), json!(3), Ok(json!("3"))),
         (strings.clone(), json!("a"), Ok(json!(["a"]))),
+        // Keywords without a type concern no other type.
+        (
+            json!({"properties": {"a": {}}, "required": ["a"]}),
+            json!("a"),
+            Ok(json!("a")),
+        ),
+        (
+            json!({"additionalProperties": false}),
+            json!([1]),
+            Ok(json!([1])),
+        ),
+        (
+            json!({"items": {"type": "integer"}}),
+            json!({"0": "a"}),
+            Ok(json!({"0": "a"})),
+        ),
+        (
+            json!({"items": {"type": "integer"}}),
+            json!("[1]"),
+            Ok(json!("[1]")),
+        ),
+        // Each part speaks for itself.
+        (
+            json!({"prefixItems": [{}], "allOf": [{"prefixItems": [{}, {"type": "string"}], "items": false}]}),
+            json!([1, "a"]),
+            Ok(json!([1, "a"])),
+        ),
+        // Both branches fit; and null is dropped only where nothing takes it.
+        (
+            json!({"anyOf": [
+                {"properties": {"a": {"type": "integer"}}, "required": ["a"]},
+                {"properties": {"b": {"type": "string"}}, "required": ["b"]},
+            ]}),
+            json!({"a": 1, "b": "b"}),
+            Ok(json!({"a": 1, "b": "b"})),
+        ),
+        (
+            json!({"anyOf": [
+                {"properties": {"a": {"type": "integer"}}},
+                {"properties": {"a": {"type": "null"}}, "minProperties": 1},
+            ]}),
+            json!({"a": null, "b": 1}),
+            Ok(json!({"a": null, "b": 1})),
+        ),
         (strings.clone(), json!("[\"a\"]"), Ok(json!(["a"]))),
         (strings.clone(), json!([1, "b"]), Ok(json!(["1", "b"]))),
         (

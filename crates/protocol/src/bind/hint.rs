@@ -6,9 +6,10 @@ use serde_json::Value as Json;
 
 use super::coerce::Coercer;
 use super::input::Input;
+use super::members::Wanted;
 use super::problem::{Faults, ProblemCode, quote_text};
 use super::scalar;
-use super::schema::Types;
+use super::schema::{Types, View};
 use crate::{Text, TypeHint, Value};
 
 impl<'s> Coercer<'s> {
@@ -25,11 +26,11 @@ impl<'s> Coercer<'s> {
     pub(super) fn fit_at(
         &mut self,
         name: &str,
-        schema: &'s Json,
+        wanted: Wanted<'s>,
         input: Input<'_>,
     ) -> Result<Json, Faults> {
         self.place.name(name);
-        let fitted = self.fit(schema, input).map(|fit| fit.value);
+        let fitted = self.fit_wanted(wanted, input).map(|fit| fit.value);
         self.place.leave();
         fitted
     }
@@ -37,16 +38,14 @@ impl<'s> Coercer<'s> {
     pub(super) fn fit_value(
         &mut self,
         name: &str,
-        schema: Option<&'s Json>,
+        wanted: Wanted<'s>,
         value: &Value<'_>,
         hint: Option<TypeHint>,
     ) -> Result<Json, Faults> {
-        static ANYTHING: Json = Json::Bool(true);
-        let schema = schema.unwrap_or(&ANYTHING);
         match value {
-            Value::Json(json) => self.fit_at(name, schema, Input::Json(json)),
-            Value::Tree(tree) => self.fit_at(name, schema, Input::Tree(tree)),
-            Value::Text(text) => self.fit_text(name, schema, text, hint),
+            Value::Json(json) => self.fit_at(name, wanted, Input::Json(json)),
+            Value::Tree(tree) => self.fit_at(name, wanted, Input::Tree(tree)),
+            Value::Text(text) => self.fit_text(name, wanted, text, hint),
         }
     }
 
@@ -54,21 +53,21 @@ impl<'s> Coercer<'s> {
     fn fit_text(
         &mut self,
         name: &str,
-        schema: &'s Json,
+        wanted: Wanted<'s>,
         text: &Text<'_>,
         hint: Option<TypeHint>,
     ) -> Result<Json, Faults> {
         let trimmed = text.trimmed();
         let value = match hint {
             None | Some(TypeHint::Text) => {
-                let view = self.view(schema);
-                if !(view.is_verbatim() && view.types().has(Types::STRING)) {
-                    return self.fit_at(name, schema, Input::Text(&trimmed));
+                let view = self.wanted_view(wanted);
+                if !view.is_some_and(|view| view.is_verbatim() && view.types().has(Types::STRING)) {
+                    return self.fit_at(name, wanted, Input::Text(&trimmed));
                 }
                 Ok(text.verbatim().into())
             }
             Some(TypeHint::Raw) => Ok(text.verbatim().into()),
-            Some(TypeHint::Json) => return self.fit_json(name, schema, &trimmed),
+            Some(TypeHint::Json) => return self.fit_json(name, wanted, &trimmed),
             Some(TypeHint::Number) => scalar::number(&trimmed)
                 .map(|reading| reading.value.into())
                 .map_err(|error| match error {
@@ -85,26 +84,33 @@ impl<'s> Coercer<'s> {
                 .map_err(|why| (ProblemCode::InvalidBase64, format!("base64 ({why})").into())),
         };
         match value {
-            Ok(value) => self.fit_at(name, schema, Input::Json(&value)),
+            Ok(value) => self.fit_at(name, wanted, Input::Json(&value)),
             Err((code, expected)) => Err(self.refuse(name, code, &expected, quote_text(&trimmed))),
         }
     }
 
     /// A string parameter gets the JSON as it was written, once it is known to be JSON.
-    fn fit_json(&mut self, name: &str, schema: &'s Json, text: &str) -> Result<Json, Faults> {
+    fn fit_json(&mut self, name: &str, wanted: Wanted<'s>, text: &str) -> Result<Json, Faults> {
         let value = scalar::json(text).map_err(|error| {
             let received = format!("broken JSON ({error})");
             self.refuse(name, ProblemCode::InvalidJson, "JSON", received)
         })?;
-        let fitted = self.fit_at(name, schema, Input::Json(&value));
+        let fitted = self.fit_at(name, wanted, Input::Json(&value));
         if fitted.is_err() && (value.is_array() || value.is_object()) {
             let text = Json::from(scalar::unfenced(text));
-            let view = self.view(schema);
-            if view.types().has(Types::STRING) {
-                return self.fit_at(name, schema, Input::Json(&text)).or(fitted);
+            let view = self.wanted_view(wanted);
+            if view.is_some_and(|view| view.types().has(Types::STRING)) {
+                return self.fit_at(name, wanted, Input::Json(&text)).or(fitted);
             }
         }
         fitted
+    }
+
+    fn wanted_view(&self, wanted: Wanted<'s>) -> Option<View<'s>> {
+        match wanted {
+            Wanted::Anything => None,
+            Wanted::Fitting(schema) | Wanted::Perhaps(schema) => Some(self.view(schema)),
+        }
     }
 
     fn refuse(&mut self, name: &str, code: ProblemCode, expected: &str, got: String) -> Faults {

@@ -222,9 +222,24 @@ fn xml_becomes_its_declared_type() {
         (
             person.clone(),
             element("", vec![("Name", leaf("A")), ("age", leaf("x"))]),
-            Err("Unknown parameter 'x.Name', did you mean 'name'?; \
-                 Parameter 'x.age' must be an integer, received \"x\""
+            Err("Parameter 'x.age' must be an integer, received \"x\"; \
+                 Unknown parameter 'x.Name', did you mean 'name'?"
                 .into()),
+        ),
+        // Whether the pattern matches is left open: read as a number where it is one.
+        (
+            json!({"type": "object", "patternProperties": {"^n[0-9]$": {"type": "integer"}}}),
+            element("", vec![("n1", leaf("3")), ("other", leaf("x"))]),
+            Ok(json!({"n1": 3, "other": "x"})),
+        ),
+        // Of two open objects, the one that knows the names.
+        (
+            json!({"anyOf": [
+                {"type": "object", "properties": {"a": {"type": "boolean"}}},
+                {"type": "object", "properties": {"b": {"type": "boolean"}}},
+            ]}),
+            element("", vec![("b", leaf("yes"))]),
+            Ok(json!({"b": true})),
         ),
         (
             person.clone(),

@@ -11,6 +11,7 @@ mod declaration;
 mod describe;
 mod hint;
 mod input;
+mod members;
 mod names;
 mod problem;
 mod scalar;
@@ -39,6 +40,7 @@ use coerce::Coercer;
 pub use declaration::{DeclarationError, check_declaration};
 use describe::describe;
 use input::Input;
+use members::Wanted;
 use names::Declared;
 pub use problem::{BindError, Problem, ProblemCode};
 use problem::{Faults, quote_text};
@@ -117,16 +119,18 @@ pub fn bind_partly(
         .enumerate()
     {
         match (given, request_id) {
-            (Some(given), _) => binder.put(name, Some(schema), *given),
+            (Some(given), _) => binder.put(name, Wanted::Fitting(schema), *given),
             (None, Some((at, id))) if at == index => {
-                let fitted = binder.coercer.fit_at(name, schema, Input::Text(id));
+                let fitted = binder
+                    .coercer
+                    .fit_at(name, Wanted::Fitting(schema), Input::Text(id));
                 binder.keep(name, fitted);
             }
             (None, _) => binder.leave_out(name, Some(schema)),
         }
     }
-    for (name, schema, given) in &assigned.extras {
-        binder.put(name, *schema, *given);
+    for (name, wanted, given) in &assigned.extras {
+        binder.put(name, *wanted, *given);
     }
     // A schema may require a name that it does not describe.
     let extras: HashSet<&str> = assigned
@@ -163,13 +167,13 @@ pub fn bind_value(
     hint: Option<TypeHint>,
 ) -> Result<Json, BindError> {
     let declared = Declared::read(&definition.parameters);
-    let schema = declared
+    let wanted = declared
         .find_exact(name)
         .and_then(|index| declared.entries.get(index))
-        .map(|(_, schema)| *schema);
+        .map_or(Wanted::Anything, |(_, schema)| Wanted::Fitting(schema));
     let mut coercer = Coercer::new(&definition.parameters);
     coercer
-        .fit_value(name, schema, value, hint)
+        .fit_value(name, wanted, value, hint)
         .map_err(|faults| faults.into_error(&definition.id))
 }
 
@@ -183,7 +187,7 @@ struct Binder<'r, 'd> {
 }
 
 impl<'d> Binder<'_, 'd> {
-    fn put(&mut self, name: &str, schema: Option<&'d Json>, given: Given<'_>) {
+    fn put(&mut self, name: &str, wanted: Wanted<'d>, given: Given<'_>) {
         let argument = given.argument;
         let hint = argument
             .hint
@@ -191,10 +195,13 @@ impl<'d> Binder<'_, 'd> {
         if given.by_uri {
             return self.put_uri(name, &argument.value, hint);
         }
-        let fitted = self.coercer.fit_value(name, schema, &argument.value, hint);
+        let fitted = self.coercer.fit_value(name, wanted, &argument.value, hint);
         // Models send null for "not given".
         if fitted.is_err() && argument.value == Value::Json(Json::Null) {
-            let default = schema.and_then(|schema| self.coercer.default(schema));
+            let default = match wanted {
+                Wanted::Fitting(schema) => self.coercer.default(schema),
+                Wanted::Anything | Wanted::Perhaps(_) => None,
+            };
             match default {
                 Some(default) => return self.keep(name, Ok(default)),
                 None if !self.required.contains(name) => return,

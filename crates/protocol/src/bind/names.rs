@@ -8,7 +8,8 @@ use std::collections::HashMap;
 
 use serde_json::Value as Json;
 
-use super::schema::{Lookup, View};
+use super::members::{Lookup, Wanted};
+use super::schema::View;
 use crate::key::{normalise, split_number};
 use crate::{Argument, Protocol, Source};
 
@@ -32,7 +33,7 @@ pub(super) enum Target<'d> {
     /// Welcome without being declared.
     Extra {
         name: String,
-        schema: Option<&'d Json>,
+        wanted: Wanted<'d>,
         by_uri: bool,
     },
     /// It could be any of these.
@@ -159,13 +160,13 @@ impl<'d> Declared<'d> {
     }
 
     fn extra(&self, name: &str, by_uri: bool) -> Target<'d> {
-        match self.all.property(name) {
-            Lookup::Open(schema) => Target::Extra {
+        match self.all.parameter(name) {
+            Lookup::Open(wanted) => Target::Extra {
                 name: name.to_owned(),
-                schema,
+                wanted,
                 by_uri,
             },
-            Lookup::Declared(_) | Lookup::Unknown => Target::Unknown,
+            Lookup::Declared(_) | Lookup::Silent | Lookup::Unknown => Target::Unknown,
         }
     }
 }

@@ -267,6 +267,10 @@ fn unknown_names_pass_only_where_the_schema_lets_them() {
             json!({"properties": a, "patternProperties": {"^e.t+ra$": {}}}),
             Some(json!("5")),
         ),
+        (
+            json!({"properties": a, "patternProperties": {"^e.t+ra$": {"type": "integer"}}}),
+            Some(json!("5")),
+        ),
         (json!({"type": "object"}), Some(json!("5"))),
         (json!({}), Some(json!("5"))),
         (json!(true), Some(json!("5"))),

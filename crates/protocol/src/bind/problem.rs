@@ -102,6 +102,9 @@ impl ProblemCode {
 pub(super) struct Faults {
     list: Vec<Problem>,
     omitted: usize,
+    /// Names beside these problems that the schema does not know. They are none, but make it less likely that
+    /// this schema was meant.
+    strays: usize,
 }
 
 impl Faults {
@@ -119,10 +122,16 @@ impl Faults {
             self.push(|| problem);
         }
         self.omitted += other.omitted;
+        self.strays += other.strays;
     }
 
-    pub(super) fn count(&self) -> usize {
-        self.list.len() + self.omitted
+    pub(super) fn add_strays(&mut self, strays: usize) {
+        self.strays += strays;
+    }
+
+    /// How much speaks against a schema.
+    pub(super) fn weight(&self) -> usize {
+        self.list.len() + self.omitted + self.strays
     }
 
     pub(super) fn list(&self) -> &[Problem] {
@@ -130,7 +139,7 @@ impl Faults {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.count() == 0
+        self.list.is_empty()
     }
 
     pub(super) fn into_error(self, tool: &ToolId) -> BindError {
@@ -146,7 +155,7 @@ impl From<Problem> for Faults {
     fn from(problem: Problem) -> Self {
         Self {
             list: vec![problem],
-            omitted: 0,
+            ..Self::default()
         }
     }
 }

@@ -136,6 +136,23 @@ pub(super) fn whole(number: &Number) -> Option<Number> {
     (value.fract() == 0.0 && value.abs() <= EXACT).then(|| Number::from(value as i64))
 }
 
+/// 1 and 1.0 are the same number. Exact also where a float no longer holds every integer.
+pub(super) fn equal(one: &Number, other: &Number) -> bool {
+    match (one.as_i128(), other.as_i128()) {
+        (Some(one), Some(other)) => one == other,
+        (None, None) => one.as_f64() == other.as_f64(),
+        (Some(whole), None) => is_whole(other, whole),
+        (None, Some(whole)) => is_whole(one, whole),
+    }
+}
+
+fn is_whole(float: &Number, whole: i128) -> bool {
+    // Beyond the range of i128 the cast saturates, far from any 64-bit integer.
+    float
+        .as_f64()
+        .is_some_and(|float| float.fract() == 0.0 && float as i128 == whole)
+}
+
 pub(super) fn boolean(text: &str) -> Option<Reading<bool>> {
     const WORDS: [(&str, bool); 10] = [
         ("true", true),

@@ -1,7 +1,7 @@
-//! A JSON Schema as far as binding needs it: which types, which names, which members.
+//! A JSON Schema as far as binding needs it: which types, which listed values, which branches.
 //!
-//! Owns `$ref`, `allOf` and the question whether an object takes a name. Ranges, patterns and the rest of
-//! JSON Schema are left to the validator.
+//! Owns `$ref` and `allOf`. What a schema says of the members of arrays and objects is in `members`; ranges and
+//! the rest of JSON Schema are left to the validator.
 
 use serde_json::{Map, Value as Json};
 
@@ -92,21 +92,14 @@ pub(super) struct View<'s> {
     /// Where references point into.
     pub(super) root: &'s Json,
     declared: Types,
-    parts: Vec<&'s Map<String, Json>>,
+    pub(super) parts: Vec<&'s Map<String, Json>>,
+    /// Something that belongs to the schema could not be read: a reference elsewhere, or too many parts.
+    pub(super) partial: bool,
     /// Members of `enum`, or the one `const`.
     pub(super) choices: Option<&'s [Json]>,
     /// Branches of `anyOf` or `oneOf`.
     pub(super) union: Option<&'s [Json]>,
     pub(super) nullable: bool,
-}
-
-/// What an object schema says about a name.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Lookup<'s> {
-    Declared(&'s Json),
-    /// Not declared but welcome, perhaps with a schema.
-    Open(Option<&'s Json>),
-    Unknown,
 }
 
 impl<'s> View<'s> {
@@ -115,6 +108,7 @@ impl<'s> View<'s> {
             root,
             declared: Types::ANY,
             parts: Vec::new(),
+            partial: false,
             choices: None,
             union: None,
             nullable: false,
@@ -139,6 +133,10 @@ impl<'s> View<'s> {
                 return;
             }
             Json::Object(part) if self.parts.len() < MAX_SCHEMA_PARTS => part,
+            Json::Object(_) => {
+                self.partial = true;
+                return;
+            }
             _ => return,
         };
         self.parts.push(part);
@@ -156,11 +154,10 @@ impl<'s> View<'s> {
             .or_else(|| list("anyOf"))
             .or_else(|| list("oneOf"))
             .filter(|branches| !branches.is_empty());
-        if let Some(target) = part
-            .get("$ref")
-            .and_then(|target| resolve(self.root, target))
-        {
-            self.add(target);
+        match part.get("$ref").map(|target| resolve(self.root, target)) {
+            Some(Some(target)) => self.add(target),
+            Some(None) => self.partial = true,
+            None => {}
         }
         for part in list("allOf").into_iter().flatten() {
             self.add(part);
@@ -191,7 +188,17 @@ impl<'s> View<'s> {
         }
     }
 
-    fn has_any(&self, keywords: &[&str]) -> bool {
+    /// Whether the types are more than a conclusion from other keywords, which say nothing of other types.
+    pub(super) fn is_typed(&self) -> bool {
+        self.declared != Types::ANY
+    }
+
+    /// Whether no value at all has the declared types.
+    pub(super) fn is_impossible(&self) -> bool {
+        self.declared == Types::NONE
+    }
+
+    pub(super) fn has_any(&self, keywords: &[&str]) -> bool {
         self.parts
             .iter()
             .any(|part| keywords.iter().any(|keyword| part.contains_key(*keyword)))
@@ -206,96 +213,14 @@ impl<'s> View<'s> {
         self.keyword("x-verbatim") == Some(&Json::Bool(true))
     }
 
-    /// The schema of the item at a place.
-    pub(super) fn item(&self, at: usize) -> Option<&'s Json> {
-        let items = self.keyword("items");
-        let tuple = self
-            .keyword("prefixItems")
-            .or(items.filter(|items| items.is_array()))
-            .and_then(Json::as_array);
-        tuple
-            .and_then(|tuple| tuple.get(at))
-            .or_else(|| items.filter(|items| !items.is_array()))
-    }
-
-    pub(super) fn properties(&self) -> impl Iterator<Item = (&'s str, &'s Json)> + use<'s, '_> {
-        self.parts
-            .iter()
-            .filter_map(|part| part.get("properties").and_then(Json::as_object))
-            .flatten()
-            .map(|(name, schema)| (name.as_str(), schema))
-    }
-
-    pub(super) fn required(&self) -> impl Iterator<Item = &'s str> + use<'s, '_> {
-        self.parts
-            .iter()
-            .filter_map(|part| part.get("required").and_then(Json::as_array))
-            .flatten()
-            .filter_map(Json::as_str)
-    }
-
-    /// An object that lists its properties and says nothing of others takes no others: a misspelt name
-    /// must not vanish without a word.
-    pub(super) fn property(&self, name: &str) -> Lookup<'s> {
-        let find = |keyword: &'static str| {
-            self.parts
-                .iter()
-                .filter_map(move |part| part.get(keyword).and_then(Json::as_object))
-        };
-        if let Some(schema) = find("properties").find_map(|properties| properties.get(name)) {
-            return Lookup::Declared(schema);
-        }
-        if let Some((_, schema)) = find("patternProperties")
-            .flatten()
-            .find(|(pattern, _)| may_match(pattern, name))
-        {
-            return Lookup::Open(Some(schema));
-        }
-        let others = self
-            .keyword("additionalProperties")
-            .or_else(|| self.keyword("unevaluatedProperties"));
-        match others {
-            Some(Json::Bool(true)) => Lookup::Open(None),
-            Some(schema @ Json::Object(_)) => Lookup::Open(Some(schema)),
-            None if !self.has_any(&["properties"]) && self.declared != Types::NONE => {
-                Lookup::Open(None)
-            }
-            _ => Lookup::Unknown,
-        }
-    }
-
     /// Counts the properties of a branch among those that may be given.
     pub(super) fn absorb(&mut self, other: &Self) {
         self.parts.extend_from_slice(&other.parts);
+        self.partial |= other.partial;
     }
 }
 
 /// Only references within the schema are followed; any other leaves the value as it is.
 fn resolve<'s>(root: &'s Json, target: &Json) -> Option<&'s Json> {
     root.pointer(target.as_str()?.strip_prefix('#')?)
-}
-
-/// Whether a name may match a pattern of `patternProperties`. Plain prefixes, suffixes and whole names are
-/// decided here; any other expression is given the benefit of the doubt, since the validator looks again.
-fn may_match(pattern: &str, name: &str) -> bool {
-    let (start, rest) = match pattern.strip_prefix('^') {
-        Some(rest) => (true, rest),
-        None => (false, pattern),
-    };
-    let (end, literal) = match rest.strip_suffix('$') {
-        Some(literal) => (true, literal),
-        None => (false, rest),
-    };
-    if !literal
-        .chars()
-        .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | ' ' | ':' | '/' | '@'))
-    {
-        return true;
-    }
-    match (start, end) {
-        (true, true) => name == literal,
-        (true, false) => name.starts_with(literal),
-        (false, true) => name.ends_with(literal),
-        (false, false) => name.contains(literal),
-    }
 }

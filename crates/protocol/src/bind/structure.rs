@@ -7,9 +7,10 @@ use serde_json::{Map, Value as Json};
 use super::coerce::Coercer;
 use super::describe::describe;
 use super::input::{Fit, Input, Misfit, Rank, TypeFit};
+use super::members::{Lookup, Wanted};
 use super::problem::{Faults, ProblemCode};
 use super::scalar;
-use super::schema::{Lookup, Types, View};
+use super::schema::{Types, View};
 use super::suggest::Nearest;
 use crate::{Node, Tree};
 
@@ -152,32 +153,38 @@ impl<'s> Coercer<'s> {
         let mut rank = Rank::Exact;
         let mut faults = Faults::default();
         let mut unfit: HashSet<&str> = HashSet::new();
+        let mut strays: Vec<&str> = Vec::new();
         for (name, input) in fields {
-            let schema = match view.property(name) {
-                Lookup::Declared(schema) => schema,
-                Lookup::Open(schema) => {
+            let wanted = match view.property(name) {
+                Lookup::Declared(schema) => Wanted::Fitting(schema),
+                Lookup::Open(wanted) => {
                     rank = rank.max(Rank::Near);
-                    match schema {
-                        Some(schema) => schema,
-                        None => {
-                            out.insert(name.to_owned(), input.to_json());
-                            continue;
-                        }
-                    }
+                    wanted
+                }
+                Lookup::Silent => {
+                    strays.push(name);
+                    rank = rank.max(stray_rank(input));
+                    Wanted::Anything
                 }
                 Lookup::Unknown => {
                     self.unknown_field(view, name, &mut faults)?;
                     continue;
                 }
             };
+            if matches!(wanted, Wanted::Anything) {
+                out.insert(name.to_owned(), input.to_json());
+                continue;
+            }
             self.place.name(name);
-            match self.fit(schema, input) {
+            match self.fit_wanted(wanted, input) {
                 Ok(fit) => {
                     rank = rank.max(fit.rank);
                     out.insert(name.to_owned(), fit.value);
                 }
                 // Models write null for "not given".
-                Err(_) if is_null(input) && !view.required().any(|needed| needed == name) => {}
+                Err(_) if is_null(input) && !view.required().any(|needed| needed == name) => {
+                    rank = rank.max(Rank::Loose);
+                }
                 Err(inner) => {
                     unfit.insert(name);
                     faults.extend(inner);
@@ -195,14 +202,32 @@ impl<'s> Coercer<'s> {
             if out.contains_key(name) || unfit.contains(name) || meant(&faults) {
                 continue;
             }
+            self.charge(strays.len())?;
+            let nearest = Nearest::among(std::iter::once(name));
+            // An open object takes any name, but where one is missing, a similar one was meant for it.
+            if let Some(stray) = strays.iter().find(|stray| nearest.to(stray).is_some()) {
+                self.misspelt(view, stray, name, &mut faults);
+                continue;
+            }
             self.place.name(name);
             faults.push(|| self.place.missing(self.describe_property(view, name)));
             self.place.leave();
         }
         if !faults.is_empty() {
+            faults.add_strays(strays.len());
             return Err(faults);
         }
         Ok(Fit::new(out, rank))
+    }
+
+    fn misspelt(&mut self, view: &View<'s>, wrong: &str, right: &str, faults: &mut Faults) {
+        self.place.name(wrong);
+        let place = &self.place;
+        faults.push(|| {
+            let names = view.properties().map(|(name, _)| name);
+            place.unknown(&place.words(), Some((right, right.to_owned())), names)
+        });
+        self.place.leave();
     }
 
     fn unknown_field(
@@ -228,8 +253,10 @@ impl<'s> Coercer<'s> {
 
     pub(super) fn describe_property(&self, view: &View<'s>, name: &str) -> String {
         match view.property(name) {
-            Lookup::Declared(schema) | Lookup::Open(Some(schema)) => describe(&self.view(schema)),
-            Lookup::Open(None) | Lookup::Unknown => "any value".to_owned(),
+            Lookup::Declared(schema) | Lookup::Open(Wanted::Fitting(schema)) => {
+                describe(&self.view(schema))
+            }
+            Lookup::Open(_) | Lookup::Silent | Lookup::Unknown => "any value".to_owned(),
         }
     }
 
@@ -240,6 +267,15 @@ impl<'s> Coercer<'s> {
                 .problem(ProblemCode::InvalidJson, describe(view), received)
                 .into(),
         )
+    }
+}
+
+/// Typed values with names that a schema does not mention fit it all the same. Of text, a schema that knows all
+/// the names is the likelier one.
+fn stray_rank(input: Input<'_>) -> Rank {
+    match input {
+        Input::Json(_) => Rank::Near,
+        Input::Text(_) | Input::Tree(_) => Rank::Wrapped,
     }
 }
 

@@ -47,6 +47,7 @@ pub(super) fn block<'t>(text: &'t str, raw: &RawXml, span: Span) -> Block<'t> {
         protocol: Protocol::Action,
         request_id: None,
         comments,
+        keys: Vec::new(),
         calls,
         diagnostics: notes.finish(),
         span,

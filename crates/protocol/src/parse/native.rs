@@ -260,6 +260,7 @@ impl<'j> Found<'j> {
             protocol,
             request_id: None,
             comments: Vec::new(),
+            keys: Vec::new(),
             calls,
             diagnostics: notes.finish(),
             span: Span::default(),

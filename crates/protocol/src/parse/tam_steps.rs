@@ -39,6 +39,10 @@ pub(super) fn block<'t>(text: &'t str, raw: RawTam, span: Span) -> Block<'t> {
         .iter()
         .map(|field| Field::new(text, field, indent))
         .collect();
+    let keys = fields
+        .iter()
+        .map(|field| (field.key.clone(), field.text.clone()))
+        .collect();
     let mut steps = Steps::of(&fields, span, &mut notes);
     let mut request_id = None;
     for field in fields {
@@ -69,6 +73,7 @@ pub(super) fn block<'t>(text: &'t str, raw: RawTam, span: Span) -> Block<'t> {
         protocol: Protocol::Tam,
         request_id,
         comments: comments.into_iter().map(|(_, comment)| comment).collect(),
+        keys,
         calls,
         diagnostics: notes.finish(),
         span,

@@ -52,6 +52,7 @@ pub(super) fn block<'t>(text: &'t str, raw: &RawXml, span: Span) -> Block<'t> {
         protocol: Protocol::ToolCall,
         request_id: None,
         comments,
+        keys: Vec::new(),
         calls: call
             .map(|mut call| {
                 call.span = span;

@@ -4,7 +4,7 @@
 //! earlier steps (`@{step_1.result.path.to.field}`). Any other name stays as it is, and is mentioned.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use innkeeper_protocol::{Block, Node, ToolCallRequest, TypeHint, Value, key};
 use serde_json::Value as Json;
@@ -42,6 +42,12 @@ impl Values {
                 };
                 keys.entry(key::normalise(&argument.written).into_owned())
                     .or_insert(value);
+            }
+        }
+        // Also what no step takes. Of a key that is given twice, the last counts.
+        for (key, text) in block.keys.iter().rev() {
+            if !keys.contains_key(key.as_ref()) {
+                keys.insert(key.to_string(), text.trimmed().into_owned());
             }
         }
         if let Some(id) = &block.request_id {
@@ -109,6 +115,22 @@ pub(crate) fn steps_named(call: &ToolCallRequest<'_>) -> BTreeSet<u32> {
         });
     }
     steps
+}
+
+/// The keys of the block that its calls refer to, with what was written there.
+pub(crate) fn keys_named<'b>(block: &'b Block<'_>) -> BTreeMap<&'b str, Cow<'b, str>> {
+    let mut names = HashSet::new();
+    for argument in block.calls.iter().flat_map(|call| &call.arguments) {
+        each_text(&argument.value, &mut |text| {
+            names.extend(references(text).map(|it| key::normalise(it.name.trim()).into_owned()));
+        });
+    }
+    block
+        .keys
+        .iter()
+        .filter(|(key, _)| names.contains(key.as_ref()))
+        .map(|(key, text)| (key.as_ref(), text.trimmed()))
+        .collect()
 }
 
 /// Fills in a call. Gives the names that nobody knows.
