@@ -14,7 +14,7 @@ use std::path::Path;
 use innkeeper_store::StoreError;
 
 use crate::lang::Lang;
-use crate::limits::{MAX_SHOWN_CHARS, MAX_SHOWN_MESSAGE_CHARS, MIB};
+use crate::limits::{MAX_REPLY_BYTES, MAX_SHOWN_CHARS, MAX_SHOWN_MESSAGE_CHARS, MIB};
 
 pub(crate) use home::HomeFault;
 pub(crate) use plugin::PluginFault;
@@ -192,9 +192,14 @@ impl Failure {
                 cause(error)
             ),
             Self::TooLarge(place, limit) => format!(
-                "{}: larger than {} MiB; cut it into single replies and use --jsonl",
+                "{}: larger than {} MiB; {}",
                 name(place),
-                limit / MIB
+                limit / MIB,
+                match *limit == MAX_REPLY_BYTES {
+                    true =>
+                        "cut it into single replies (innkeeper parse --jsonl takes many of them)",
+                    false => "give less",
+                }
             ),
             Self::NotText(place, offset) => format!(
                 "{}: not text: byte {offset} does not belong into UTF-8 text; give a text file saved as UTF-8",
@@ -248,9 +253,13 @@ impl Failure {
                 cause(error)
             ),
             Self::TooLarge(place, limit) => format!(
-                "{}：超过 {} MiB；请拆成单条回复，并使用 --jsonl",
+                "{}：超过 {} MiB；{}",
                 name(place),
-                limit / MIB
+                limit / MIB,
+                match *limit == MAX_REPLY_BYTES {
+                    true => "请拆成单条回复（innkeeper parse --jsonl 可以一次读取多条）",
+                    false => "请减少内容",
+                }
             ),
             Self::NotText(place, offset) => format!(
                 "{}：不是文本：第 {offset} 字节不属于 UTF-8 文本；请提供以 UTF-8 保存的文本文件",

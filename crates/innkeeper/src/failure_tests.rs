@@ -61,6 +61,7 @@ fn of_input() -> Vec<Failure> {
         Failure::NotAFolder(nasty()),
         Failure::Unreadable(nasty(), io()),
         Failure::TooLarge(nasty(), MIB),
+        Failure::TooLarge(nasty(), MAX_REPLY_BYTES),
         Failure::NotText(Place::Stdin, 7),
         Failure::Line(nasty(), 3, LineProblem::Blank),
         Failure::Line(nasty(), 3, LineProblem::TooLong(MIB)),
@@ -109,6 +110,9 @@ fn long_names_are_cut() {
     let name = "é".repeat(MAX_SHOWN_CHARS);
     assert_eq!(shown(&name), name);
     assert_eq!(shown(&format!("{name}x")), format!("{name}…"));
+    let sentence = "é".repeat(MAX_SHOWN_MESSAGE_CHARS);
+    assert_eq!(message(&sentence), sentence);
+    assert_eq!(message(&format!("{sentence}x")), format!("{sentence}…"));
 }
 
 #[test]

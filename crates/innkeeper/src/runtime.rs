@@ -43,18 +43,18 @@ pub(crate) async fn watch<T>(
     let mut work = pin!(work);
     let mut ticks = tokio::time::interval(PROGRESS_EVERY);
     let mut line = ProgressLine::default();
-    let mut stop = pin!(tokio::signal::ctrl_c());
+    let mut stop = pin!(asked_to_stop());
     let mut interrupted = false;
     let value = loop {
         tokio::select! {
             value = &mut work => break Some(value),
-            _ = &mut stop => {
+            () = &mut stop => {
                 if interrupted {
                     break None;
                 }
                 interrupted = true;
                 run.stop();
-                stop.set(tokio::signal::ctrl_c());
+                stop.set(asked_to_stop());
             }
             _ = ticks.tick(), if screen.shows_progress() => {
                 if !Asking::is_under_way() {
@@ -65,6 +65,32 @@ pub(crate) async fn watch<T>(
     };
     line.clear();
     Watched { value, interrupted }
+}
+
+/// Ctrl-C, or the system's wish that we end: both leave time to stop what runs.
+#[cfg(unix)]
+async fn asked_to_stop() {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    async fn heard(kind: SignalKind) {
+        match signal(kind) {
+            Ok(mut signals) => _ = signals.recv().await,
+            // Then it ends us without asking, as it does every program.
+            Err(_) => std::future::pending().await,
+        }
+    }
+    tokio::select! {
+        () = heard(SignalKind::interrupt()) => {}
+        () = heard(SignalKind::terminate()) => {}
+        () = heard(SignalKind::hangup()) => {}
+    }
+}
+
+#[cfg(not(unix))]
+async fn asked_to_stop() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
+    }
 }
 
 /// One line on standard error that is written over itself.

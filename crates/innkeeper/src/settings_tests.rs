@@ -107,3 +107,17 @@ fn every_key_that_is_known_is_one_that_is_read() {
         .collect();
     assert_eq!(read, RULE_KEYS);
 }
+
+#[test]
+fn the_documented_file_is_one_that_is_taken() {
+    let page = include_str!("../../../docs/command-line.md");
+    let (_, block) = page.split_once("```toml\n").unwrap();
+    let (text, _) = block.split_once("```").unwrap();
+    let settings = Settings::parse("docs", text).unwrap();
+    assert_eq!(settings.limits.budget().per_tool.len(), 1);
+    assert_eq!(settings.http.allow.len(), 1);
+    for (section, keys) in KNOWN {
+        let mentioned = keys.iter().any(|key| text.contains(key));
+        assert!(text.contains(section) && mentioned, "{section}");
+    }
+}

@@ -74,6 +74,13 @@ fn values_from_standard_input() {
     let run = house.fed(&config(&["set", "greeting", "-"]), "Good\nday\n");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert_eq!(value(&house, "greeting")["value"], "Good\nday");
+    let long = "x".repeat(1024 * 1024 + 1);
+    house
+        .fed(&config(&["set", "greeting", "-"]), &long)
+        .is_refused(
+            2,
+            &["standard input", "larger than 1 MiB", "[input.too_large]"],
+        );
 }
 
 #[test]

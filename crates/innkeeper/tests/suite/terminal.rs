@@ -96,6 +96,7 @@ fn a_person_is_asked_and_decides() {
     for (answer, code, said) in [
         ("y\n", 0, "executed successfully"),
         ("maybe\ny\n", 0, "executed successfully"),
+        ("x\nx\nx\nx\nx\n", 1, "was denied"),
         ("n\n", 1, "was denied"),
         ("\n", 1, "was denied"),
         ("a\n", 0, "executed successfully"),
@@ -179,16 +180,31 @@ fn a_secret_is_typed_unseen() {
 
 #[test]
 fn foreign_text_cannot_rewrite_the_screen() {
-    let house = House::new();
-    house.write("projects/default/evil.md", "a\u{1b}]0;title\u{7}b");
-    let words = ["tools", "call", "File.Read", "file_path=evil.md"];
+    let house = House::with_scripts();
+    house.plugin(&Plugin {
+        script: r#"cat > /dev/null; printf '{"success": true, "outputData": "a\\u001b[2Jb"}'"#,
+        ..players()
+    });
+    let words = ["tools", "call", "GetPlayerInfo", "player_id=1"];
     let (code, screen) = Terminal::start(house.command(&words)).end();
     assert_eq!(code, Some(0), "{screen}");
     assert!(!screen.contains('\u{1b}'), "{screen:?}");
+    assert!(screen.contains("a\\u{1b}[2Jb"), "{screen:?}");
+    // A program gets what was said, byte for byte.
+    assert_eq!(house.run(&words).stdout, "a\u{1b}[2Jb\n");
 }
 
 #[test]
 fn ctrl_c_stops_what_runs_and_tells_what_there_is() {
+    stopped_by("-INT");
+}
+
+#[test]
+fn so_does_the_system_when_it_wants_us_to_end() {
+    stopped_by("-TERM");
+}
+
+fn stopped_by(signal: &str) {
     let house = House::with_scripts();
     let pipe = house.path().join("pipe");
     assert!(
@@ -224,7 +240,7 @@ fn ctrl_c_stops_what_runs_and_tells_what_there_is() {
     let mut reader = BufReader::new(pipe_end);
     reader.read_line(&mut said).unwrap();
     if said == "started\n" {
-        let killed = Command::new("kill").args(["-INT", &id]).status().unwrap();
+        let killed = Command::new("kill").args([signal, &id]).status().unwrap();
         assert!(killed.success());
     }
     let output = waiting.join().unwrap();
