@@ -61,12 +61,15 @@ fn refused_whole(run: &ToolRun, block: &Block<'_>) -> Option<Vec<Observation>> {
     let bad = checked.iter().position(Result::is_err)?;
     let culprit = block.calls.get(bad).map_or(1, |call| call.index);
     let told = checked.into_iter().zip(&block.calls).map(|(check, call)| {
-        check.err().unwrap_or_else(|| {
-            skipped(
-                call,
-                &format!("step {culprit} is written wrongly, so no step was run"),
-            )
-        })
+        check
+            .err()
+            .map(|observation| *observation)
+            .unwrap_or_else(|| {
+                skipped(
+                    call,
+                    &format!("step {culprit} is written wrongly, so no step was run"),
+                )
+            })
     });
     Some(told.collect())
 }
@@ -148,7 +151,8 @@ impl Desk {
             self.values
                 .finish_step(call.index, StepResult::Nothing("was not run".to_owned()));
             self.ran.observations.push(observation);
-            self.stopped = (call.on_error == OnError::Stop).then_some(call.index);
+            let ends = call.on_error == OnError::Stop && !is_native;
+            self.stopped = (ends || run.cancel.is_cancelled()).then_some(call.index);
             return;
         }
         let passed = pass(run, call, Some(&self.values)).await;

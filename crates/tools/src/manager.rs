@@ -1,16 +1,18 @@
 //! The manager: everything that calls need, held together. Decides nothing itself.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use arc_swap::ArcSwap;
+use innkeeper_protocol::event::RunId;
 use innkeeper_store::{EventBus, Store};
 
 use crate::file::FileLayer;
 use crate::policy::{Approvals, Approver, Policy};
 use crate::redact::Redactor;
 use crate::registry::Registry;
-use crate::run::{RunOptions, ToolRun};
+use crate::run::{End, RunOptions, ToolRun};
 use crate::task::Tasks;
 use crate::{Caller, Clock};
 
@@ -42,6 +44,7 @@ pub(crate) struct Shared {
     /// Of this process: calls are told apart by it and a number.
     process: String,
     calls: AtomicU64,
+    runs: Mutex<HashMap<RunId, Weak<End>>>,
 }
 
 impl Shared {
@@ -49,6 +52,10 @@ impl Shared {
     pub(crate) fn next_call(&self) -> String {
         let number = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
         format!("call_{}_{number}", self.process)
+    }
+
+    pub(crate) fn open_runs(&self) -> MutexGuard<'_, HashMap<RunId, Weak<End>>> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn audit_failed(&self, why: String) {
@@ -75,6 +82,7 @@ impl ToolManager {
             audit_fault: OnceLock::new(),
             process: uuid::Uuid::now_v7().simple().to_string(),
             calls: AtomicU64::new(0),
+            runs: Mutex::default(),
         }))
     }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use innkeeper_protocol::event::RunId;
 use innkeeper_protocol::{
@@ -43,9 +43,26 @@ pub struct ToolRun {
 }
 
 /// With the last clone of a run go the answers that people gave for it.
-struct End {
+pub(crate) struct End {
     shared: Arc<Shared>,
     run: RunId,
+}
+
+impl End {
+    /// One for all that is begun under one id at a time.
+    fn of(shared: &Arc<Shared>, run: &RunId) -> Arc<Self> {
+        let mut open = shared.open_runs();
+        open.retain(|_, end| end.strong_count() > 0);
+        if let Some(end) = open.get(run).and_then(Weak::upgrade) {
+            return end;
+        }
+        let end = Arc::new(Self {
+            shared: shared.clone(),
+            run: run.clone(),
+        });
+        open.insert(run.clone(), Arc::downgrade(&end));
+        end
+    }
 }
 
 impl Drop for End {
@@ -60,10 +77,7 @@ impl ToolRun {
             .request_scope
             .unwrap_or_else(|| format!("run:{}", caller.run));
         Self {
-            _end: Arc::new(End {
-                shared: shared.clone(),
-                run: caller.run.clone(),
-            }),
+            _end: End::of(&shared, &caller.run),
             snapshot: shared.registry.snapshot(),
             names: Arc::default(),
             shared,

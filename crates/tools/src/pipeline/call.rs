@@ -191,12 +191,17 @@ async fn prepared(
 
 /// Whether the arguments of a call could ever be taken; for those few faults of a block that only its tools
 /// can settle.
-pub(crate) fn check_unrun(run: &ToolRun, request: &ToolCallRequest<'_>) -> Result<(), Observation> {
+pub(crate) fn check_unrun(
+    run: &ToolRun,
+    request: &ToolCallRequest<'_>,
+) -> Result<(), Box<Observation>> {
     let request = &*run.restored(request);
-    let refused = |tool: &str, outcome| Observation {
-        call_id: request.call_id.as_deref().map(str::to_owned),
-        index: request.index,
-        ..Observation::new(tool, outcome)
+    let refused = |tool: &str, outcome| {
+        Box::new(Observation {
+            call_id: request.call_id.as_deref().map(str::to_owned),
+            index: request.index,
+            ..Observation::new(tool, outcome)
+        })
     };
     let tool = resolve::resolve(&run.snapshot, &run.caller, &request.tool)
         .map_err(|outcome| refused(&request.tool, outcome))?;

@@ -36,7 +36,7 @@ pub(super) async fn fetch(
             Ok(value) => {
                 bound.arguments.insert(name.clone(), value);
             }
-            Err(problem) => faults.push(problem),
+            Err(problem) => faults.push(*problem),
         }
     }
     match faults.is_empty() {
@@ -67,7 +67,7 @@ fn typed(
     name: &str,
     argument: &UriArgument,
     bytes: Vec<u8>,
-) -> Result<Json, ParameterProblem> {
+) -> Result<Json, Box<ParameterProblem>> {
     let wants_bytes = argument.hint == Some(TypeHint::Base64)
         || tool.properties().any(|(known, schema)| {
             known == name
@@ -78,7 +78,7 @@ fn typed(
         return Ok(STANDARD.encode(bytes).into());
     }
     let Ok(text) = String::from_utf8(bytes) else {
-        return Err(ParameterProblem {
+        return Err(Box::new(ParameterProblem {
             code: "not_text".to_owned(),
             path: format!("/{name}"),
             expected: Some("text".to_owned()),
@@ -88,7 +88,7 @@ fn typed(
                 "Parameter '{name}' must be text, but {} holds other bytes; give type_hint_{name} as base64 if the tool takes that",
                 argument.uri
             ),
-        });
+        }));
     };
     let as_text = matches!(argument.hint, None | Some(TypeHint::Text | TypeHint::Raw));
     if as_text
@@ -97,13 +97,15 @@ fn typed(
         return Ok(value);
     }
     let written = Value::Text(Text::new(text, ""));
-    bind_value(tool, name, &written, argument.hint).map_err(|error| match error.problems.first() {
-        Some(problem) => ParameterProblem::from(problem),
-        None => ParameterProblem {
-            code: "wrong_type".to_owned(),
-            path: format!("/{name}"),
-            message: error.to_string(),
-            ..ParameterProblem::default()
-        },
+    bind_value(tool, name, &written, argument.hint).map_err(|error| {
+        Box::new(match error.problems.first() {
+            Some(problem) => ParameterProblem::from(problem),
+            None => ParameterProblem {
+                code: "wrong_type".to_owned(),
+                path: format!("/{name}"),
+                message: error.to_string(),
+                ..ParameterProblem::default()
+            },
+        })
     })
 }

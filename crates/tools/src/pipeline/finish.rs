@@ -40,7 +40,8 @@ pub(crate) async fn finish(
             redactor.redact_json(&mut result);
             let (outcome, chars) = capped(shared, job, &result).await;
             trail.result_chars(chars);
-            (outcome, Some(result))
+            let full = is_success(&outcome).then_some(result);
+            (outcome, full)
         }
         Err(Stopped::Cancelled) => (job.cancelled(), None),
         Err(Stopped::Failed(mut error)) => {
@@ -57,8 +58,8 @@ pub(crate) async fn finish(
             redactor.redact_json(&mut result);
             let (outcome, _) = capped(shared, job, &result).await;
             Finished {
+                full: is_success(&outcome).then_some(result),
                 outcome,
-                full: Some(result),
             }
         }
         outcome => Finished {
@@ -66,6 +67,10 @@ pub(crate) async fn finish(
             full: None,
         },
     }
+}
+
+fn is_success(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Success { .. })
 }
 
 fn checked(job: &Job, result: Json) -> Result<Json, Stopped> {

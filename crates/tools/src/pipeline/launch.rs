@@ -9,10 +9,10 @@ use serde_json::{Map, Value as Json, json};
 use super::execute::{self, Job};
 use super::finish::finish;
 use super::trail::Trail;
-use crate::Progress;
 use crate::limits::MAX_KEPT_RESULT_BYTES;
 use crate::run::ToolRun;
 use crate::task::{Completion, Entry};
+use crate::{Progress, ProgressSink, Redactor};
 
 pub(super) fn launch(
     run: &ToolRun,
@@ -45,6 +45,19 @@ pub(super) fn launch(
     Ok((started, entry))
 }
 
+/// Progress goes to people before the result has passed the pipeline.
+struct Redacted {
+    entry: Arc<Entry>,
+    redactor: Arc<Redactor>,
+}
+
+impl ProgressSink for Redacted {
+    fn report(&self, fraction: Option<f64>, message: &str) {
+        self.entry
+            .report(fraction, &self.redactor.redact_text(message));
+    }
+}
+
 async fn work(
     run: ToolRun,
     job: Job,
@@ -53,7 +66,11 @@ async fn work(
     mut trail: Trail,
 ) {
     let completion = Completion::of(entry.clone());
-    let ended = execute::run(&job, &Progress::to(entry.clone())).await;
+    let progress = Progress::to(Arc::new(Redacted {
+        entry: entry.clone(),
+        redactor: run.shared.redactor.load_full(),
+    }));
+    let ended = execute::run(&job, &progress).await;
     let finished = finish(&run.shared, run.snapshot.hooks(), &job, ended, &mut trail).await;
     run.note(trail, &finished.outcome).await;
     observation.outcome = finished.outcome;

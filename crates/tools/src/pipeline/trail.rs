@@ -169,6 +169,8 @@ impl Trail {
         entry.duration_us = u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX);
         if let Some(outcome) = outcome {
             let (kind, code, message) = described(outcome);
+            let faults = faults(outcome);
+            let message = faults.as_deref().or(message);
             entry.outcome = kind;
             entry.error_code = code.map(|code| code.as_str().to_owned());
             entry.message = message.map(|text| {
@@ -224,6 +226,21 @@ fn hidden_in(value: &Json, shown: &Json, hidden: &mut Vec<String>) {
         }
         _ => {}
     }
+}
+
+/// What is wrong with which parameter, without the values: one may be secret.
+fn faults(outcome: &Outcome) -> Option<String> {
+    let Outcome::Error(failure) = outcome else {
+        return None;
+    };
+    if failure.problems.is_empty() {
+        return None;
+    }
+    let each = failure
+        .problems
+        .iter()
+        .map(|problem| format!("{} at {}", problem.code, problem.path));
+    Some(each.collect::<Vec<_>>().join("; "))
 }
 
 fn described(outcome: &Outcome) -> (AuditOutcome, Option<ErrorCode>, Option<&str>) {

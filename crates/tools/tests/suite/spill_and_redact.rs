@@ -75,7 +75,6 @@ async fn an_enormous_result_is_an_error_without_a_result() {
 
 /// A step that failed has no result, not even in part.
 #[tokio::test]
-#[ignore = "bug: a result that was refused as too large (or could not be kept) is still there for references"]
 async fn nothing_of_an_enormous_result_can_be_referred_to() {
     let world = World::new().await;
     let mode = innkeeper_protocol::ExecutionMode::Sync;
