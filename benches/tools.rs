@@ -4,6 +4,7 @@
 //! redacted, written to the audit log. The limit it is held against is one validation with the compiled schema
 //! and one clone of the arguments: less than that nobody can do.
 
+use std::hint::black_box;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,12 +12,13 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use innkeeper_benches::{Bar, Row, Table, median};
 use innkeeper_protocol::event::RunId;
-use innkeeper_protocol::{Outcome, ToolDefinition, parse};
+use innkeeper_protocol::{Outcome, ToolDefinition, bind_partly, parse};
 use innkeeper_store::{LocalBus, Store};
-use innkeeper_tools::policy::{Nobody, Policy};
-use innkeeper_tools::registry::{Offer, Prepared, Source};
+use innkeeper_tools::policy::{Nobody, Policy, Question};
+use innkeeper_tools::registry::{Lookup, Offer, Prepared, Source};
 use innkeeper_tools::{
-    Caller, Executor, FileLayer, Invocation, Parts, RunOptions, SystemClock, ToolError, ToolManager,
+    Caller, Executor, FileLayer, Invocation, Parts, RunOptions, SystemClock, ToolError,
+    ToolManager, redact_arguments,
 };
 use serde_json::{Value as Json, json};
 
@@ -121,17 +123,65 @@ async fn measure(table: &mut Table, rounds: usize) -> Result<(), Failed> {
         manager.store().flush().await?;
     }
     println!("  (the last ratio is against the row above: ten times as many tools)");
+    parts(table, rounds).await
+}
+
+/// Where the time goes.
+async fn parts(table: &mut Table, rounds: usize) -> Result<(), Failed> {
+    table.head("Its parts, at the median");
+    let manager = manager(1_000).await?;
+    let snapshot = manager.registry().snapshot();
+    let text = text(500);
+    let reply = parse(&text);
+    let request = reply.calls().next().ok_or("the text holds a call")?;
+    let tool = definition(500);
+    let (bound, _) = bind_partly(request, &tool);
+    let arguments = bound.arguments;
+    let policy = Policy::default();
+    let mut row = |name: &str, work: &mut dyn FnMut()| {
+        let times = (0..rounds)
+            .map(|_| {
+                let start = Instant::now();
+                work();
+                start.elapsed()
+            })
+            .collect();
+        table.row(&Row::new(name, 0, median(times)));
+    };
+    row("look the name up", &mut || {
+        black_box(matches!(snapshot.find(&request.tool), Lookup::Found(_)));
+    });
+    row("bind", &mut || {
+        black_box(bind_partly(request, &tool));
+    });
+    row("decide by the default rules", &mut || {
+        black_box(policy.decide(&Question {
+            tool: &tool,
+            actor: "person",
+            arguments: &arguments,
+            normalise: &|_| None,
+        }));
+    });
+    row("arguments for the audit log", &mut || {
+        black_box(redact_arguments(&tool, &arguments));
+    });
     Ok(())
+}
+
+fn text(number: usize) -> String {
+    format!(
+        "<|[REQUEST_TOOL]|>\ncommand:»»»plugin{number}.weather«««\nCity:»»»Lisbon«««\nDays:»»»3«««\nunits:»»»metric«««\ndetail:»»»true«««\n<|[END_TOOL]|>"
+    )
 }
 
 /// What no way around can be cheaper than.
 fn limit(rounds: usize) -> Result<Duration, Failed> {
-    let validator = innkeeper_tools::registry::Prepared::new(definition(0))?;
+    let validator = Prepared::new(definition(0))?;
     let arguments = json!({"city": "Lisbon", "days": 3, "units": "metric", "detail": true});
     let times = (0..rounds)
         .map(|_| {
             let start = Instant::now();
-            std::hint::black_box(validator.accepts(&arguments.clone()));
+            black_box(validator.accepts(&arguments.clone()));
             start.elapsed()
         })
         .collect();
@@ -164,10 +214,7 @@ async fn manager(size: usize) -> Result<ToolManager, Failed> {
 }
 
 async fn call(manager: &ToolManager, size: usize, rounds: usize) -> Result<Duration, Failed> {
-    let text = format!(
-        "<|[REQUEST_TOOL]|>\ncommand:»»»plugin{}.weather«««\nCity:»»»Lisbon«««\nDays:»»»3«««\nunits:»»»metric«««\ndetail:»»»true«««\n<|[END_TOOL]|>",
-        size / 2
-    );
+    let text = text(size / 2);
     let reply = parse(&text);
     let request = reply.calls().next().ok_or("the text holds a call")?;
     let run = manager.begin(Caller::person(RunId::new("bench")), RunOptions::default());

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value as Json};
 
 use crate::limits::{MAX_AUDIT_MESSAGE_CHARS, MAX_AUDIT_NAME_CHARS};
-use crate::redact::{Redactor, redact_arguments};
+use crate::redact::{Redactor, cut_arguments, redact_arguments};
 use crate::registry::Tool;
 use crate::run::ToolRun;
 
@@ -67,7 +67,11 @@ impl Trail {
 
     /// Keeps them without anything that must not be read later.
     pub(crate) fn arguments_are(&mut self, tool: &Tool, arguments: &Map<String, Json>) {
-        self.keep(tool.definition(), arguments);
+        if tool.is_plain() {
+            self.put(cut_arguments(arguments));
+        } else {
+            self.keep(tool.definition(), arguments);
+        }
     }
 
     /// The same for a call that was not bound: as it was written, for whatever tool it was meant.
@@ -89,18 +93,21 @@ impl Trail {
     }
 
     fn keep(&mut self, tool: &ToolDefinition, arguments: &Map<String, Json>) {
-        let Some(entry) = &mut self.entry else {
-            return;
-        };
         let kept = redact_arguments(tool, arguments);
         for (name, value) in arguments {
             if let Some(shown) = kept.get(name) {
                 hidden_in(value, shown, &mut self.hidden);
             }
         }
+        self.put(kept);
+    }
+
+    fn put(&mut self, kept: Map<String, Json>) {
         let mut kept = Json::Object(kept);
         self.redactor.redact_json(&mut kept);
-        entry.arguments = kept;
+        if let Some(entry) = &mut self.entry {
+            entry.arguments = kept;
+        }
     }
 
     pub(super) fn call_id(&self) -> &str {

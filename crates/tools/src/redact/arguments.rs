@@ -45,6 +45,45 @@ pub fn redact_arguments(
     )
 }
 
+/// Whether nothing that fits this tool's parameters can be secret by its name or its declaration: then only long texts
+/// need a look. True for most tools, and cheap to know beforehand.
+pub(crate) fn is_plain(definition: &ToolDefinition) -> bool {
+    let root = &definition.parameters;
+    let only_properties = root.as_object().is_some_and(|fields| {
+        fields.keys().all(|key| {
+            matches!(
+                key.as_str(),
+                "type"
+                    | "properties"
+                    | "required"
+                    | "additionalProperties"
+                    | "description"
+                    | "title"
+            )
+        })
+    });
+    only_properties
+        && root.get("additionalProperties") == Some(&Json::Bool(false))
+        && definition.properties().all(|(name, schema)| {
+            let kind = schema.get("type").and_then(Json::as_str);
+            let is_scalar = matches!(kind, Some("string" | "integer" | "number" | "boolean"));
+            let is_header = matches!(name, "name" | "key" | "header" | "value");
+            is_scalar && !is_header && !is_secret(schema) && !sounds_secret(name)
+        })
+}
+
+/// The same as [`redact_arguments`] for a tool that is plain.
+pub(crate) fn cut_arguments(arguments: &Map<String, Json>) -> Map<String, Json> {
+    let one = |(name, value): (&String, &Json)| {
+        let value = match value {
+            Json::String(text) => Json::String(cut(text)),
+            other => other.clone(),
+        };
+        (name.clone(), value)
+    };
+    arguments.iter().map(one).collect()
+}
+
 /// `schemas` are all that may describe the value: with `anyOf` and the like there can be several.
 fn value(value: &Json, schemas: &[&Json], root: &Json, depth: usize) -> Json {
     if depth > MAX_AUDIT_DEPTH {

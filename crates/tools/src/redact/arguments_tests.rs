@@ -102,3 +102,33 @@ fn what_is_too_deep_is_left_out() {
     let text = redact(json!({}), json!({"a": value})).to_string();
     assert!(text.contains("too deeply") && !text.contains("bottom"));
 }
+
+#[test]
+fn a_plain_tool_needs_no_search_and_keeps_the_same() {
+    let tool = |parameters: Json| ToolDefinition::new("T", "", parameters);
+    let of = |properties: Json| {
+        tool(json!({"type": "object", "properties": properties, "additionalProperties": false}))
+    };
+    let plain = of(json!({"city": {"type": "string"}, "days": {"type": "integer"}}));
+    assert!(is_plain(&plain));
+    let arguments = json!({"city": "x".repeat(MAX_AUDIT_TEXT_CHARS + 1), "days": 3});
+    let arguments = arguments.as_object().unwrap();
+    assert_eq!(
+        cut_arguments(arguments),
+        redact_arguments(&plain, arguments)
+    );
+
+    for not_plain in [
+        of(json!({"token": {"type": "string"}})),
+        of(json!({"x": {"type": "string", "x-secret": true}})),
+        of(json!({"x": {"type": "string", "format": "password"}})),
+        of(json!({"x": {"type": "object"}})),
+        of(json!({"x": {}})),
+        of(json!({"name": {"type": "string"}})),
+        tool(json!({"type": "object", "properties": {"x": {"type": "string"}}})),
+        tool(json!({"allOf": [], "properties": {}, "additionalProperties": false})),
+        tool(json!(true)),
+    ] {
+        assert!(!is_plain(&not_plain), "{}", not_plain.parameters);
+    }
+}

@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 
 use crate::limits::{MAX_ALIASES, MAX_PATTERN_STEPS, MAX_TOOL_ID_CHARS};
+use crate::redact::is_plain;
 
 /// Why a tool, or a whole source, cannot be registered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,6 +61,8 @@ pub struct Prepared {
     pub(crate) output: Option<Validator>,
     /// Some parameter is taught to models under another name.
     pub(crate) has_odd_names: bool,
+    /// No argument of it can be secret.
+    pub(crate) is_plain: bool,
 }
 
 impl Prepared {
@@ -84,6 +87,7 @@ impl Prepared {
         let has_odd_names = definition.properties().any(|(name, _)| is_odd(name));
         Ok(Self {
             has_odd_names,
+            is_plain: is_plain(&definition),
             parameters: compiled("parameters", &definition.parameters)?,
             output: definition
                 .output

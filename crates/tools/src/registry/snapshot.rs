@@ -28,6 +28,10 @@ impl Tool {
         &self.prepared.parameters
     }
 
+    pub(crate) fn is_plain(&self) -> bool {
+        self.prepared.is_plain
+    }
+
     pub(crate) fn has_odd_names(&self) -> bool {
         self.prepared.has_odd_names
     }
