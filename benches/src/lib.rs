@@ -154,10 +154,13 @@ impl Table {
             bars.push_str(&format!("{} {verdict}  ", shown(bar)));
         }
         println!(
-            "  {:<44} {:>11} {:>11.0} {:>9} {:>9}  {}",
+            "  {:<44} {:>11} {:>11} {:>9} {:>9}  {}",
             row.name,
             time(row.time),
-            row.speed(),
+            match row.bytes {
+                0 => "-".to_owned(),
+                _ => format!("{:.0}", row.speed()),
+            },
             row.part_of_limit()
                 .map_or_else(|| "-".to_owned(), |part| format!("{part:.3}")),
             row.doubling
