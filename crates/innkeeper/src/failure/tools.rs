@@ -11,6 +11,11 @@ pub(crate) enum ToolFault {
         name: String,
         suggestions: Vec<String>,
     },
+    /// It is a tool of a plugin that is not switched on.
+    Asleep {
+        name: String,
+        plugin: String,
+    },
     /// A call was made and did not succeed; the observation tells.
     Failed(Box<Observation>),
     /// The text that was to be run calls nothing.
@@ -57,6 +62,7 @@ impl ToolFault {
     pub(super) fn code(&self) -> &'static str {
         match self {
             Self::Unknown { .. } => "tool.unknown",
+            Self::Asleep { .. } => "plugin.not_enabled",
             Self::Failed(observation) => observation
                 .error_code()
                 .map_or("tool.execution_failed", |code| code.as_str()),
@@ -70,7 +76,10 @@ impl ToolFault {
         match self {
             Self::Failed(_) => 1,
             Self::NoCall(_) => 3,
-            Self::Unknown { .. } | Self::UnknownGrant(_) | Self::Value { .. } => 2,
+            Self::Unknown { .. }
+            | Self::Asleep { .. }
+            | Self::UnknownGrant(_)
+            | Self::Value { .. } => 2,
         }
     }
 
@@ -87,6 +96,11 @@ impl ToolFault {
                     shown(&near.join(" or "))
                 ),
             },
+            Self::Asleep { name, plugin } => format!(
+                "the tool '{}' belongs to the plugin '{1}', which is not switched on; innkeeper plugin enable {1}",
+                shown(name),
+                shown(plugin)
+            ),
             Self::Failed(observation) => told(observation),
             Self::NoCall(place) => format!(
                 "{}: this text calls no tool; innkeeper parse shows what was read in it",
@@ -120,6 +134,11 @@ impl ToolFault {
                     shown(&near.join(" 或 "))
                 ),
             },
+            Self::Asleep { name, plugin } => format!(
+                "工具“{}”属于插件“{1}”，该插件尚未启用；请运行 innkeeper plugin enable {1}",
+                shown(name),
+                shown(plugin)
+            ),
             Self::Failed(observation) => format!("调用没有成功：{}", told(observation)),
             Self::NoCall(place) => format!(
                 "{}：这段文字没有调用任何工具；innkeeper parse 可显示读到了什么",
@@ -170,6 +189,10 @@ pub(super) fn one_of_each() -> Vec<ToolFault> {
         ToolFault::Unknown {
             name: nasty(),
             suggestions: vec![nasty(), "b".into()],
+        },
+        ToolFault::Asleep {
+            name: nasty(),
+            plugin: nasty(),
         },
         ToolFault::Failed(Box::new(failed)),
         ToolFault::NoCall(Place::Stdin),

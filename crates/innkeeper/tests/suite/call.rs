@@ -61,7 +61,7 @@ fn a_failing_step_stops_the_rest_and_the_exit_code_is_1() {
 }
 
 #[test]
-fn the_dialogue_of_document_3() {
+fn a_wrong_name_is_told_and_can_be_corrected() {
     let house = House::with_scripts();
     house.plugin(&players());
     let wrong = "I'll try to get the player's name.\n<ACTION>\n    <GetPlayerInfo>\n        \

@@ -105,7 +105,7 @@ pub(crate) struct Plugin<'a> {
     pub(crate) manifest: &'a str,
 }
 
-/// The tool of document 3 §5.5.
+/// A tool whose one parameter is easily misspelt.
 pub(crate) fn players() -> Plugin<'static> {
     Plugin {
         name: "players",

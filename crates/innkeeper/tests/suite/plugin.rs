@@ -56,7 +56,7 @@ fn switching_off_takes_its_tools_away() {
         house.json(&["plugin", "disable", "players"])["state"],
         "disabled"
     );
-    house.run(&call).is_refused(2, &["no tool 'GetPlayerInfo'"]);
+    house.run(&call).is_refused(2, &["[plugin.not_enabled]"]);
     // What was accepted is remembered: nothing new is asked for.
     let again = house.run(&["plugin", "enable", "players"]);
     assert_eq!(
@@ -81,7 +81,7 @@ fn a_plugin_that_asks_for_more_waits_again() {
     assert_eq!(asked["new"], json!(["net:api.example.com"]));
     house
         .run(&["tools", "call", "GetPlayerInfo", "player_id=1"])
-        .is_refused(2, &["no tool"]);
+        .is_refused(2, &["[plugin.not_enabled]"]);
     house
         .run(&["plugin", "permissions", "players", "--lang", "zh"])
         .shows(&["已授权", "否", "通过网络访问 api.example.com"]);
@@ -223,4 +223,19 @@ fn an_empty_house_says_how_to_begin() {
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
     assert!(run.stderr.contains("plugin new"), "{}", run.stderr);
     assert_eq!(House::new().json(&["plugin", "list"]), json!([]));
+}
+
+#[test]
+fn a_tool_that_sleeps_says_how_to_wake_it() {
+    let house = House::with_scripts();
+    house.put(&players());
+    for words in [
+        &["tools", "call", "GetPlayerInfo", "player_id=1"][..],
+        &["tools", "show", "getplayerinfo"],
+    ] {
+        house.run(words).is_refused(
+            2,
+            &["innkeeper plugin enable players", "[plugin.not_enabled]"],
+        );
+    }
 }

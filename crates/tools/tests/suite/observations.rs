@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::harness::{World, codes, object, tam, told};
 
-/// Document 3, section 5.5: a wrong name, the observation, the corrected call.
+/// A wrong name, the observation, the corrected call.
 #[tokio::test]
 async fn a_wrong_parameter_name_is_told_in_these_words() {
     let world = World::new().await;
@@ -43,7 +43,7 @@ async fn a_wrong_parameter_name_is_told_in_these_words() {
     );
 }
 
-/// Document 3, section 5.1.
+/// A call with one parameter.
 #[tokio::test]
 async fn a_result_is_told_in_these_words() {
     let world = World::new().await;

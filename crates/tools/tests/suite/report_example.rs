@@ -1,4 +1,4 @@
-//! Document 1, section 5.2, as it stands there: an async picture, a log line, a report that uses both.
+//! The three-step report: an async picture, a log line, a report that uses both.
 
 use innkeeper_protocol::ExecutionMode::{Async, Sync};
 use innkeeper_tools::ToolError;

@@ -38,7 +38,7 @@ pub(super) fn run(args: &ToolCallArgs, home: &Home, screen: &Screen) -> Result<E
                 ..RunOptions::default()
             },
         );
-        let tool = find(run.snapshot(), &args.id)?.definition().id.to_string();
+        let tool = find(&platform, &args.id)?.definition().id.to_string();
         let request = request(tool, arguments);
         let heard = watch(&run, screen, answer(&run, &request, args.no_wait)).await;
         drop(run);

@@ -9,6 +9,7 @@ mod show;
 
 use std::sync::Arc;
 
+use innkeeper_tools::plugin::{PluginManager, Standing};
 use innkeeper_tools::policy::Nobody;
 use innkeeper_tools::registry::Lookup;
 use innkeeper_tools::{Reach, Snapshot, Tool};
@@ -24,7 +25,7 @@ use crate::runtime::block_on;
 pub(crate) fn run(command: &ToolsCommand, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
     match command {
         ToolsCommand::List(args) => list::run(args, &*tools(home)?, screen),
-        ToolsCommand::Show(args) => show::run(args, &*tools(home)?, screen),
+        ToolsCommand::Show(args) => show::run(args, home, screen),
         ToolsCommand::Manifest(args) => manifest::run(args, &*tools(home)?, screen),
         ToolsCommand::Call(args) => call::run(args, home, screen),
         ToolsCommand::Audit(args) => audit::run(args, home, screen),
@@ -42,16 +43,35 @@ fn tools(home: &Home) -> Result<Arc<Snapshot>, Failure> {
     })
 }
 
-fn find<'s>(snapshot: &'s Snapshot, name: &str) -> Result<&'s Arc<Tool>, Failure> {
-    match snapshot.find(name) {
-        Lookup::Found(tool) => Ok(tool),
-        Lookup::Unknown { ambiguous } => Err(ToolFault::Unknown {
-            name: name.to_owned(),
-            suggestions: match ambiguous.is_empty() {
-                true => snapshot.nearest(name, &Reach::everything()),
-                false => ambiguous,
-            },
-        }
-        .into()),
+/// The tool that a person means. One that sleeps in a plugin is named with the way to wake it.
+fn find(platform: &Platform, name: &str) -> Result<Arc<Tool>, Failure> {
+    let snapshot = platform.tools.registry().snapshot();
+    let ambiguous = match snapshot.find(name) {
+        Lookup::Found(tool) => return Ok(tool.clone()),
+        Lookup::Unknown { ambiguous } => ambiguous,
+    };
+    let name = name.to_owned();
+    if let Some(plugin) = asleep_in(&platform.plugins, &name) {
+        return Err(ToolFault::Asleep { name, plugin }.into());
     }
+    let suggestions = match ambiguous.is_empty() {
+        true => snapshot.nearest(&name, &Reach::everything()),
+        false => ambiguous,
+    };
+    Err(ToolFault::Unknown { name, suggestions }.into())
+}
+
+fn asleep_in(plugins: &PluginManager, tool: &str) -> Option<String> {
+    plugins
+        .plugins()
+        .iter()
+        .filter(|plugin| matches!(plugin.state, Standing::Disabled | Standing::Pending { .. }))
+        .find(|plugin| {
+            let tools = plugin.package.iter().flat_map(|package| &package.tools);
+            tools
+                .map(|tool| &tool.definition)
+                .flat_map(|definition| std::iter::once(&definition.id).chain(&definition.aliases))
+                .any(|id| id.as_str().eq_ignore_ascii_case(tool.trim()))
+        })
+        .map(|plugin| plugin.name.clone())
 }

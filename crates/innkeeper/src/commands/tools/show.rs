@@ -1,17 +1,28 @@
 //! `innkeeper tools show`: one tool, and what it takes.
 
+use std::sync::Arc;
+
 use innkeeper_protocol::{ExecutionMode, ToolDefinition};
-use innkeeper_tools::Snapshot;
+use innkeeper_tools::policy::Nobody;
 use serde_json::Value as Json;
 
 use super::{Ended, find};
 use crate::cli::ShowArgs;
 use crate::failure::Failure;
+use crate::home::Home;
 use crate::output::Screen;
+use crate::platform::Platform;
+use crate::runtime::block_on;
 use crate::table::Table;
 
-pub(super) fn run(args: &ShowArgs, tools: &Snapshot, screen: &Screen) -> Result<Ended, Failure> {
-    let tool = find(tools, &args.id)?.definition();
+pub(super) fn run(args: &ShowArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
+    let tool = block_on(async {
+        let platform = Platform::open(home, Arc::new(Nobody)).await?;
+        let tool = find(&platform, &args.id)?;
+        platform.close().await?;
+        Ok(tool)
+    })?;
+    let tool = tool.definition();
     if screen.json {
         screen.document(tool.as_ref())?;
         return Ok(Ended::Done);
