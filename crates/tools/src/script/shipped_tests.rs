@@ -570,7 +570,9 @@ async fn signet_guards_what_agents_write() {
         },
     );
     assert_eq!(hook.point(), HookPoint::ToolBeforeCall);
-    assert!(hook.concerns("File.Write") && hook.concerns("workspace.apply_patch"));
+    for tool in ["File.Write", "File.ApplyEdit", "workspace.apply_patch"] {
+        assert!(hook.concerns(tool), "{tool}");
+    }
     assert!(!hook.concerns("File.Read"));
 
     let subject = |content: &str, kind: &str| {
