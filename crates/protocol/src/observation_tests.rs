@@ -93,6 +93,16 @@ fn the_wording_is_the_specifications() {
         (
             Observation::new(
                 "X",
+                Outcome::OutcomeUnknown {
+                    message: "the line went dead".into(),
+                },
+            ),
+            "Observation: Error - Tool X was interrupted and its outcome is unknown: the line went dead. Check \
+             whether it took effect before calling it again.",
+        ),
+        (
+            Observation::new(
+                "X",
                 Outcome::AsyncStarted {
                     task_id: "task_1".into(),
                 },

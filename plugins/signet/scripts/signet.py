@@ -35,7 +35,7 @@ def signature(arguments):
     if len(key) < MIN_KEY:
         raise Failure(
             "DependencyError",
-            f"the signing key is missing or shorter than {MIN_KEY} characters; set it with `innkeeper plugin config signet set signing_key VALUE`",
+            f"the signing key is missing or shorter than {MIN_KEY} characters; set it with `innkeeper plugin config signet set signing_key`",
         )
     purpose = (arguments.get("purpose") or "").encode("utf-8")
     # With its length before it, the end of a purpose cannot pass for the beginning of a text.

@@ -28,9 +28,9 @@ pub fn render_observation(observation: &Observation) -> String {
             format!("Error - Tool {tool} was cancelled{}", because(reason))
         }
         Outcome::OutcomeUnknown { message } => format!(
-            "Error - Tool {tool} was interrupted and its outcome is unknown{} Check whether it took effect \
+            "Error - Tool {tool} was interrupted and its outcome is unknown{}. Check whether it took effect \
              before calling it again.",
-            because(message)
+            because(message).trim_end_matches('.')
         ),
         Outcome::AsyncStarted { task_id } => format!(
             "Tool {tool} started in the background. Task ID: {}. Its result will follow as an observation.",

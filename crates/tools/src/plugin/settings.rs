@@ -61,13 +61,15 @@ pub enum NewValue {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the plugin {plugin} needs the setting '{key}'{about}; set it with `innkeeper plugin config {plugin} set {key} VALUE`"
+    "the plugin {plugin} needs the setting '{key}'{about}; set it with `innkeeper plugin config {plugin} set {key}{value}`"
 )]
 pub struct MissingSetting {
     pub plugin: String,
     pub key: String,
     /// ` (label)`, or nothing.
     about: String,
+    /// ` VALUE`, or nothing: a secret does not belong on a command line.
+    value: &'static str,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -403,6 +405,10 @@ fn missing(plugin: &str, option: &ConfigOption) -> MissingSetting {
         about: match label.is_empty() || label == option.key {
             true => String::new(),
             false => format!(" ({label})"),
+        },
+        value: match option.kind {
+            ConfigKind::Secret => "",
+            _ => " VALUE",
         },
     }
 }

@@ -294,7 +294,12 @@ fn secrets_are_kept_apart_and_never_shown() {
 fn a_missing_setting_is_named_with_the_remedy() {
     let house = House::new();
     let alice = user("alice");
-    for kind in [ConfigKind::Secret, ConfigKind::String, ConfigKind::Number] {
+    for (kind, value) in [
+        // What is typed on a command line is seen by others: a secret is asked for, or piped in.
+        (ConfigKind::Secret, ""),
+        (ConfigKind::String, " VALUE"),
+        (ConfigKind::Number, " VALUE"),
+    ] {
         let needed = ConfigOption {
             required: true,
             ..option("api_key", kind)
@@ -306,7 +311,9 @@ fn a_missing_setting_is_named_with_the_remedy() {
         let error = ToolError::from(error);
         assert_eq!(
             error.message,
-            "the plugin p needs the setting 'api_key' (The api_key); set it with `innkeeper plugin config p set api_key VALUE`"
+            format!(
+                "the plugin p needs the setting 'api_key' (The api_key); set it with `innkeeper plugin config p set api_key{value}`"
+            )
         );
         assert_eq!(error.reason.as_deref(), Some("plugin.setting_missing"));
         assert!(!error.may_pass());
