@@ -28,6 +28,7 @@ pub(crate) enum Failure {
     /// No file was named for this command, and nobody pipes anything in.
     NoInput(&'static str),
     NotFound(Place),
+    NoSuchFolder(Place),
     IsDirectory(Place),
     NotAFolder(Place),
     Unreadable(Place, io::Error),
@@ -129,7 +130,7 @@ impl Failure {
         match self {
             Self::Usage(_) => "cli.usage",
             Self::NoInput(_) => "cli.no_input",
-            Self::NotFound(_) => "input.not_found",
+            Self::NotFound(_) | Self::NoSuchFolder(_) => "input.not_found",
             Self::IsDirectory(_) => "input.is_directory",
             Self::NotAFolder(_) => "input.not_a_folder",
             Self::Unreadable(..) => "input.unreadable",
@@ -180,6 +181,9 @@ impl Failure {
                 "{}: there is no such file; check the path, or give - to read standard input",
                 name(place)
             ),
+            Self::NoSuchFolder(place) => {
+                format!("{}: there is no such folder; check the path", name(place))
+            }
             Self::IsDirectory(place) => {
                 format!("{}: this is a folder; name a file in it", name(place))
             }
@@ -241,6 +245,9 @@ impl Failure {
                 "{}：文件不存在；请检查路径，或用 - 从标准输入读取",
                 name(place)
             ),
+            Self::NoSuchFolder(place) => {
+                format!("{}：文件夹不存在；请检查路径", name(place))
+            }
             Self::IsDirectory(place) => {
                 format!("{}：这是一个文件夹；请指定其中的文件", name(place))
             }

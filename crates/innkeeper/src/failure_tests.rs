@@ -57,6 +57,7 @@ fn of_input() -> Vec<Failure> {
         Failure::Usage("usage".into()),
         Failure::NoInput("parse"),
         Failure::NotFound(nasty()),
+        Failure::NoSuchFolder(nasty()),
         Failure::IsDirectory(nasty()),
         Failure::NotAFolder(nasty()),
         Failure::Unreadable(nasty(), io()),
@@ -119,4 +120,18 @@ fn long_names_are_cut() {
 fn system_causes_lose_their_numbers() {
     let error = io::Error::from_raw_os_error(13);
     assert!(!cause(&error).contains("os error"), "{}", cause(&error));
+}
+
+#[test]
+fn a_call_that_was_stopped_ends_like_every_stopped_command() {
+    use innkeeper_protocol::{Observation, Outcome};
+
+    let reason = || "the run was stopped".to_owned();
+    for (outcome, code) in [
+        (Outcome::Cancelled { reason: reason() }, 130),
+        (Outcome::Denied { reason: reason() }, 1),
+    ] {
+        let fault = ToolFault::Failed(Box::new(Observation::new("X", outcome)));
+        assert_eq!(Failure::Tool(fault).exit_code(), code);
+    }
 }

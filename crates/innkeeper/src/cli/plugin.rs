@@ -6,8 +6,8 @@ use clap::{Args, Subcommand, ValueEnum};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  innkeeper plugin new greetings                 Begin a plugin of your own
-  innkeeper plugin check ./greetings             Is everything in it right?
+  innkeeper plugin new greetings                 Begin a plugin of your own; prints its folder
+  innkeeper plugin check DIR                     Is everything in it right?
   innkeeper plugin list                          All plugins and where they stand
   innkeeper plugin permissions greetings         What it asks for
   innkeeper plugin enable greetings              Look at that, and switch it on

@@ -65,8 +65,8 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
 
 const PLUGIN: &str = "\
 示例：
-  innkeeper plugin new greetings                 创建自己的插件
-  innkeeper plugin check ./greetings             一切都对吗？
+  innkeeper plugin new greetings                 创建自己的插件，并输出其文件夹
+  innkeeper plugin check DIR                     一切都对吗？
   innkeeper plugin list                          所有插件及其状态
   innkeeper plugin permissions greetings         它请求什么
   innkeeper plugin enable greetings              看过之后启用

@@ -74,7 +74,11 @@ impl ToolFault {
 
     pub(super) fn exit_code(&self) -> u8 {
         match self {
-            Self::Failed(_) => 1,
+            // Nobody but the person at the keyboard, or the system, stops the one call of a command.
+            Self::Failed(observation) => match observation.outcome {
+                Outcome::Cancelled { .. } => 130,
+                _ => 1,
+            },
             Self::NoCall(_) => 3,
             Self::Unknown { .. }
             | Self::Asleep { .. }

@@ -200,7 +200,7 @@ fn check_and_new_need_no_house() {
         ),
         (
             &["check", "/no/such/folder"],
-            &["no such", "[input.not_found]"],
+            &["no such folder", "[input.not_found]"],
         ),
         (&["check", file!()], &["plugin.rs"]),
         (&["check"], &["<DIR> is missing"]),

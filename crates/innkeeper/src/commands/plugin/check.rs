@@ -11,7 +11,12 @@ use crate::output::Screen;
 pub(super) fn run(args: &CheckArgs, screen: &Screen) -> Result<Ended, Failure> {
     let place = Place::file(&args.folder);
     match std::fs::metadata(&args.folder) {
-        Err(error) => return Err(Failure::reading(place, error)),
+        Err(error) => {
+            return Err(match Failure::reading(place, error) {
+                Failure::NotFound(place) => Failure::NoSuchFolder(place),
+                other => other,
+            });
+        }
         Ok(about) if !about.is_dir() => return Err(Failure::NotAFolder(place)),
         Ok(_) => {}
     }
