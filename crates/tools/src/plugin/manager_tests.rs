@@ -220,6 +220,23 @@ async fn a_name_that_is_taken_breaks_the_later_plugin_only() {
     assert!(house.has("Other"));
 }
 
+/// The only plugin there is: what it had before it broke must not outlive it.
+#[tokio::test]
+async fn a_plugin_that_breaks_and_goes_leaves_nothing_behind() {
+    let house = House::new().await;
+    let root = house.plugin("a", "");
+    house.script_tool(&root, "Echo");
+    house.plugins.reload();
+    house.accept("a");
+    assert!(house.has("Echo"));
+    house.script_tool(&root, "File.Write");
+    house.plugins.reload();
+    assert_eq!(problems(house.standing("a"))[0].0, "tool.id_taken");
+    assert!(!house.has("Echo"));
+    house.plugins.disable("a").unwrap();
+    assert!(!house.has("Echo"));
+}
+
 #[tokio::test]
 async fn a_service_is_replaced_only_with_the_permission() {
     let house = House::new().await;

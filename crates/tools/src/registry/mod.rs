@@ -50,29 +50,31 @@ impl Registry {
     /// Puts a source in the place of the one with that name. If it cannot stand beside the others, nothing
     /// changes.
     pub fn replace(&self, name: &str, source: Source) -> Result<(), RegisterError> {
-        let failures = self.replace_all([(name.to_owned(), source)]);
-        match failures.into_iter().next() {
-            Some((_, error)) => Err(error),
-            None => Ok(()),
+        let mut sources = self.lock();
+        let before = sources.remove(name);
+        if let Err(error) = source::Taken::of(&sources).add(name, &source) {
+            if let Some(before) = before {
+                sources.insert(name.to_owned(), before);
+            }
+            return Err(error);
         }
+        sources.insert(name.to_owned(), source);
+        self.publish(&sources);
+        Ok(())
     }
 
     /// The same for many at once; those that fit take effect together, those that do not are given back with
-    /// the reason, and what they had before stays away.
+    /// the reason, and what they had before is gone too.
     pub fn replace_all(
         &self,
         changes: impl IntoIterator<Item = (String, Source)>,
     ) -> Vec<(String, RegisterError)> {
         let mut sources = self.lock();
         let changes: Vec<_> = changes.into_iter().collect();
-        let single = changes.len() == 1;
-        let mut failures = Vec::new();
-        let mut before = BTreeMap::new();
         for (name, _) in &changes {
-            if let Some(old) = sources.remove(name) {
-                before.insert(name.clone(), old);
-            }
+            sources.remove(name);
         }
+        let mut failures = Vec::new();
         let mut taken = source::Taken::of(&sources);
         for (name, source) in changes {
             match taken.add(&name, &source) {
@@ -81,10 +83,6 @@ impl Registry {
                 }
                 Err(error) => failures.push((name, error)),
             }
-        }
-        if single && !failures.is_empty() {
-            sources.append(&mut before);
-            return failures;
         }
         self.publish(&sources);
         failures

@@ -154,6 +154,19 @@ fn one_that_does_not_fit_harms_no_other() {
 }
 
 #[test]
+fn of_many_that_are_replaced_none_keeps_what_it_had() {
+    for others in [vec![], vec![("q".to_owned(), source(&["x"]))]] {
+        let registry = Registry::default();
+        registry.replace("builtin", source(&["a"])).unwrap();
+        registry.replace("p", source(&["old"])).unwrap();
+        let changes = [("p".to_owned(), source(&["a"]))];
+        let failures = registry.replace_all(changes.into_iter().chain(others));
+        assert_eq!(failures.len(), 1);
+        assert!(found(&registry.snapshot(), "old").is_err());
+    }
+}
+
+#[test]
 fn replacing_a_service_needs_the_permission() {
     let registry = Registry::default();
     let service = |name: &'static str| -> Vec<(String, Arc<dyn Executor>)> {
