@@ -19,7 +19,7 @@ fn in_text(text: &str, is_meant: &dyn Fn(&str) -> bool) -> bool {
     if whole.len() <= MAX_MENTION_BYTES && !whole.is_empty() && is_meant(whole) {
         return true;
     }
-    uris(text).take(MAX_MENTIONS).any(is_meant)
+    uris(text).any(is_meant)
 }
 
 /// Everything that looks like `scheme://path`, up to a blank, a quote or a bracket.
@@ -47,24 +47,29 @@ fn uris(text: &str) -> impl Iterator<Item = &str> {
                     | '。'
             )
     };
-    text.match_indices("://").filter_map(move |(at, _)| {
-        let (before, behind) = text.split_at_checked(at)?;
-        let start = before
-            .rfind(|c: char| !c.is_ascii_alphanumeric())
-            .and_then(|last| {
-                before
-                    .get(last..)?
-                    .chars()
-                    .next()
-                    .map(|c| last + c.len_utf8())
-            })
-            .unwrap_or(0);
-        let length = behind.find(ends).unwrap_or(behind.len());
-        let uri = text.get(start..at + length)?;
-        // What ends a sentence does not end a name.
-        let uri = uri.trim_end_matches(['.', ',', ';', ':', '!', '?']);
-        (uri.len() <= MAX_MENTION_BYTES).then_some(uri)
-    })
+    text.match_indices("://")
+        .take(MAX_MENTIONS)
+        .filter_map(move |(at, _)| {
+            let (before, behind) = text.split_at_checked(at)?;
+            let start = before
+                .rfind(|c: char| !c.is_ascii_alphanumeric())
+                .and_then(|last| {
+                    before
+                        .get(last..)?
+                        .chars()
+                        .next()
+                        .map(|c| last + c.len_utf8())
+                })
+                .unwrap_or(0);
+            // No further than a name can reach: a text full of beginnings without an end is read once, not once for each.
+            let near = behind.floor_char_boundary(MAX_MENTION_BYTES + 1);
+            let behind = behind.get(..near)?;
+            let length = behind.find(ends).unwrap_or(behind.len());
+            let uri = text.get(start..at + length)?;
+            // What ends a sentence does not end a name.
+            let uri = uri.trim_end_matches(['.', ',', ';', ':', '!', '?']);
+            (uri.len() <= MAX_MENTION_BYTES).then_some(uri)
+        })
 }
 
 #[cfg(test)]
@@ -92,5 +97,12 @@ mod tests {
                 "{value}"
             );
         }
+    }
+
+    /// Were each beginning followed to the end of the text, this would not end.
+    #[test]
+    fn a_text_full_of_beginnings_is_read_once() {
+        let text = "a://".repeat(1 << 20);
+        assert!(!any(&json!(text), &|_| false));
     }
 }
