@@ -68,6 +68,8 @@ pub const MAX_FETCHED_BYTES: u64 = 8 * 1024 * 1024;
 pub const MAX_RESULT_BYTES: usize = 16 * 1024 * 1024;
 /// Characters of a result that are shown; a longer one is kept in a file.
 pub const MAX_SHOWN_CHARS: usize = 16_000;
+/// Characters of a long result that are told where it could not be kept.
+pub const MAX_TOLD_BEGINNING: usize = 1_000;
 /// Largest result of a task that is kept for references.
 pub const MAX_KEPT_RESULT_BYTES: usize = 1024 * 1024;
 /// Longest message in an audit entry.

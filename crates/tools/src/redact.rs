@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use aho_corasick::AhoCorasick;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use innkeeper_protocol::Outcome;
 use serde_json::{Map, Value as Json};
 
 use crate::Secret;
@@ -104,6 +105,27 @@ impl Redactor {
                 }
                 Json::Null | Json::Bool(_) => {}
             }
+        }
+    }
+
+    /// What is told of a call that gave no result.
+    pub(crate) fn redact_failure(&self, outcome: &mut Outcome) {
+        let redact = |text: &mut String| {
+            if let Cow::Owned(redacted) = self.redact_text(text) {
+                *text = redacted;
+            }
+        };
+        match outcome {
+            Outcome::Error(failure) => {
+                redact(&mut failure.message);
+                for problem in &mut failure.problems {
+                    redact(&mut problem.message);
+                    problem.received.iter_mut().for_each(redact);
+                }
+            }
+            Outcome::Denied { reason } | Outcome::Cancelled { reason } => redact(reason),
+            Outcome::OutcomeUnknown { message } => redact(message),
+            Outcome::Success { .. } | Outcome::AsyncStarted { .. } | Outcome::Notice { .. } => {}
         }
     }
 

@@ -69,11 +69,7 @@ async fn claimed(run: &ToolRun, block: &Block<'_>, id: &str) -> Result<Vec<Obser
             }
             Claim::Running => tokio::select! {
                 waited = requests.wait(&run.request_scope, id) => waited?,
-                () = run.cancel.cancelled() => {
-                    return Err(Refused::Outcome(Outcome::Cancelled {
-                        reason: "the run was stopped".to_owned(),
-                    }));
-                }
+                () = run.cancel.cancelled() => return Err(Refused::Outcome(run.stopped())),
             },
             Claim::Interrupted(token) => {
                 let outcome = Outcome::OutcomeUnknown {

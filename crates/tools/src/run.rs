@@ -184,8 +184,17 @@ impl ToolRun {
         self.shared.tasks.entries(&self.caller.run)
     }
 
-    /// Nothing runs that could not be written down.
+    pub(crate) fn stopped(&self) -> Outcome {
+        Outcome::Cancelled {
+            reason: "the run was stopped".to_owned(),
+        }
+    }
+
+    /// Nothing begins in a run that is being stopped, and nothing runs that could not be written down.
     pub(crate) fn check_open(&self) -> Result<(), Outcome> {
+        if self.cancel.is_cancelled() {
+            return Err(self.stopped());
+        }
         match self.shared.audit_fault() {
             None => Ok(()),
             Some(why) => Err(Outcome::from(
@@ -227,6 +236,9 @@ impl ToolRun {
                 continue;
             }
             let promises = entry.record().promises;
+            if promises.is_empty() {
+                continue;
+            }
             let files = &self.shared.files;
             let is_promised = |text: &str| {
                 files
@@ -261,9 +273,7 @@ impl ToolRun {
                     ),
                 )
             }),
-            () = self.cancel.cancelled() => Err(Outcome::Cancelled {
-                reason: "the run was stopped".to_owned(),
-            }),
+            () = self.cancel.cancelled() => Err(self.stopped()),
         }
     }
 }

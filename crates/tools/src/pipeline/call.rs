@@ -66,10 +66,13 @@ pub(crate) async fn pass(
     let mut trail = Trail::begin(run, request, &way.call_id);
     let finished = match go(run, request, values, &mut way, &mut trail).await {
         Ok(finished) => finished,
-        Err(outcome) => Finished {
-            outcome,
-            full: None,
-        },
+        Err(mut outcome) => {
+            run.shared.redactor.load().redact_failure(&mut outcome);
+            Finished {
+                outcome,
+                full: None,
+            }
+        }
     };
     if !way.is_noted {
         trail.written_are(request, way.found.as_deref());
@@ -106,7 +109,10 @@ async fn go(
 
     let request = substituted(request, values, way)?;
     let arguments = prepared(run, &tool, &request, way).await?;
-    let arguments = before::ask(run.snapshot.hooks(), &run.caller, &tool, arguments).await?;
+    let arguments = tokio::select! {
+        asked = before::ask(run.snapshot.hooks(), &run.caller, &tool, arguments) => asked?,
+        () = run.cancel.cancelled() => return Err(run.stopped()),
+    };
     trail.arguments_are(&tool, &arguments);
     way.is_noted = true;
     authorise::authorise(run, &tool, &arguments, trail).await?;

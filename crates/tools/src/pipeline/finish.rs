@@ -1,8 +1,8 @@
 //! From what a tool gave back to what the model is told: checked against the declared output, without secrets,
 //! cut where it is long with the whole kept in a file, seen by the hooks.
 //!
-//! Secrets go out before anything is written to a file: what an observation hides must not stand in the file
-//! that it points to.
+//! Secrets go out and hooks are asked before anything is written to a file: what an observation hides must not stand
+//! in the file that it points to.
 
 use std::sync::Arc;
 
@@ -15,14 +15,28 @@ use super::validate::check;
 use super::{after, stop};
 use crate::file::WriteMode;
 use crate::hook::Hooks;
-use crate::limits::{MAX_RESULT_BYTES, MAX_SHOWN_CHARS};
+use crate::limits::{MAX_RESULT_BYTES, MAX_SHOWN_CHARS, MAX_TOLD_BEGINNING};
 use crate::manager::Shared;
+use crate::{FileError, FileUri, Redactor};
 
 /// What became of a call.
 pub(crate) struct Finished {
     pub(crate) outcome: Outcome,
     /// The whole result, for later steps that refer to it.
     pub(crate) full: Option<Json>,
+}
+
+/// What the model is told, and what is to be kept in a file beside it.
+struct Shown {
+    outcome: Outcome,
+    chars: u64,
+    whole: Option<Whole>,
+}
+
+/// A result that is too long to be shown.
+struct Whole {
+    uri: FileUri,
+    text: String,
 }
 
 pub(crate) async fn finish(
@@ -35,37 +49,38 @@ pub(crate) async fn finish(
     trail.tried(ended.attempts);
     let redactor = shared.redactor.load_full();
     let id = job.tool.definition().id.as_str();
-    let (outcome, full) = match ended.result.and_then(|result| checked(job, result)) {
+    let checked = ended
+        .result
+        .and_then(|result| checked(job, &redactor, result));
+    let (outcome, mut whole, mut full) = match checked {
         Ok(mut result) => {
             redactor.redact_json(&mut result);
-            let (outcome, chars) = capped(shared, job, &result).await;
-            trail.result_chars(chars);
-            let full = is_success(&outcome).then_some(result);
-            (outcome, full)
+            let shown = capped(shared, job, &result);
+            trail.result_chars(shown.chars);
+            (shown.outcome, shown.whole, Some(result))
         }
-        Err(Stopped::Cancelled) => (job.cancelled(), None),
-        Err(Stopped::Failed(mut error)) => {
-            error.message = redactor.redact_text(&error.message).into_owned();
-            (error.into(), None)
-        }
+        Err(Stopped::Cancelled) => (job.cancelled(), None, None),
+        Err(Stopped::Failed(error)) => (error.into(), None, None),
     };
-    let (outcome, changed) = after::ask(hooks, &job.caller, id, &job.arguments, outcome).await;
-    if !changed {
-        return Finished { outcome, full };
-    }
-    match outcome {
-        Outcome::Success { mut result, .. } => {
+    let (mut outcome, changed) = after::ask(hooks, &job.caller, id, &job.arguments, outcome).await;
+    if changed {
+        // What a hook took away must not stand in a file either.
+        (whole, full) = (None, None);
+        if let Outcome::Success { mut result, .. } = outcome {
             redactor.redact_json(&mut result);
-            let (outcome, _) = capped(shared, job, &result).await;
-            Finished {
-                full: is_success(&outcome).then_some(result),
-                outcome,
-            }
+            let shown = capped(shared, job, &result);
+            (outcome, whole, full) = (shown.outcome, shown.whole, Some(result));
         }
-        outcome => Finished {
-            outcome,
-            full: None,
-        },
+    }
+    if let Some(whole) = whole
+        && let Err(not_kept) = keep(shared, whole).await
+    {
+        outcome = not_kept;
+    }
+    redactor.redact_failure(&mut outcome);
+    Finished {
+        full: full.filter(|_| is_success(&outcome)),
+        outcome,
     }
 }
 
@@ -73,10 +88,15 @@ fn is_success(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Success { .. })
 }
 
-fn checked(job: &Job, result: Json) -> Result<Json, Stopped> {
+fn checked(job: &Job, redactor: &Redactor, mut result: Json) -> Result<Json, Stopped> {
     let Some(validator) = job.tool.output() else {
         return Ok(result);
     };
+    if validator.is_valid(&result) {
+        return Ok(result);
+    }
+    // The sentences quote the beginning of what they found, and half a secret would not be found any more.
+    redactor.redact_json(&mut result);
     let faults = check(validator, &result, "Result");
     if faults.is_empty() {
         return Ok(result);
@@ -92,13 +112,13 @@ fn checked(job: &Job, result: Json) -> Result<Json, Stopped> {
 }
 
 /// A long result goes to a file of the project; the model gets the beginning and the way to the rest.
-async fn capped(shared: &Arc<Shared>, job: &Job, result: &Json) -> (Outcome, u64) {
+fn capped(shared: &Arc<Shared>, job: &Job, result: &Json) -> Shown {
     let (text, ending) = match result {
         Json::String(text) => (text.clone(), "txt"),
         other => (other.to_string(), "json"),
     };
     let chars = text.chars().count() as u64;
-    if text.len() > MAX_RESULT_BYTES {
+    let (outcome, whole) = if text.len() > MAX_RESULT_BYTES {
         let outcome = stop(
             ErrorCode::ToolResultInvalid,
             format!(
@@ -106,40 +126,63 @@ async fn capped(shared: &Arc<Shared>, job: &Job, result: &Json) -> (Outcome, u64
                 MAX_RESULT_BYTES >> 20
             ),
         );
-        return (outcome, chars);
-    }
-    if chars <= MAX_SHOWN_CHARS as u64 {
+        (outcome, None)
+    } else if chars <= MAX_SHOWN_CHARS as u64 {
         let outcome = Outcome::Success {
             result: result.clone(),
             spilled: None,
         };
-        return (outcome, chars);
+        (outcome, None)
+    } else {
+        let name = format!("outputs/results/{}.{ending}", job.call_id);
+        match shared.files.resolve(&job.caller, &name) {
+            Ok(uri) => {
+                let outcome = Outcome::Success {
+                    result: beginning(&text, MAX_SHOWN_CHARS).into(),
+                    spilled: Some(Spilled {
+                        reference: uri.to_string(),
+                        chars,
+                    }),
+                };
+                (outcome, Some(Whole { uri, text }))
+            }
+            Err(error) => {
+                let begins = beginning(&text, MAX_TOLD_BEGINNING);
+                (not_kept(text.chars().count(), &begins, &error), None)
+            }
+        }
+    };
+    Shown {
+        outcome,
+        chars,
+        whole,
     }
-    let shown: String = text.chars().take(MAX_SHOWN_CHARS).collect();
-    let name = format!("outputs/results/{}.{ending}", job.call_id);
-    let written = match shared.files.resolve(&job.caller, &name) {
-        Ok(uri) => shared
-            .files
-            .write(&uri, text.into_bytes(), WriteMode::Replace)
-            .await
-            .map(|_| uri.to_string()),
-        Err(error) => Err(error),
-    };
-    let outcome = match written {
-        Ok(reference) => Outcome::Success {
-            result: shown.into(),
-            spilled: Some(Spilled { reference, chars }),
-        },
-        Err(error) => Outcome::Error(Failure {
-            reason: Some("result.not_kept".to_owned()),
-            ..Failure::new(
-                ErrorCode::ToolResultInvalid,
-                format!(
-                    "the tool has run, but its result of {chars} characters is too long to show and could not be kept in a file ({error}); it begins: {}",
-                    shown.chars().take(1_000).collect::<String>()
-                ),
-            )
-        }),
-    };
-    (outcome, chars)
+}
+
+/// `Err` is what the model is told instead.
+async fn keep(shared: &Arc<Shared>, whole: Whole) -> Result<(), Outcome> {
+    let Whole { uri, text } = whole;
+    let begins = beginning(&text, MAX_TOLD_BEGINNING);
+    let chars = text.chars().count();
+    let bytes = text.into_bytes();
+    let written = shared.files.write(&uri, bytes, WriteMode::Replace).await;
+    written
+        .map(drop)
+        .map_err(|error| not_kept(chars, &begins, &error))
+}
+
+fn not_kept(chars: usize, begins: &str, error: &FileError) -> Outcome {
+    Outcome::Error(Failure {
+        reason: Some("result.not_kept".to_owned()),
+        ..Failure::new(
+            ErrorCode::ToolResultInvalid,
+            format!(
+                "the tool has run, but its result of {chars} characters is too long to show and could not be kept in a file ({error}); it begins: {begins}"
+            ),
+        )
+    })
+}
+
+fn beginning(text: &str, chars: usize) -> String {
+    text.chars().take(chars).collect()
 }

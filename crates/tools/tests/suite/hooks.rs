@@ -3,12 +3,14 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use innkeeper_tools::file::ListOptions;
 use innkeeper_tools::hook::{Hook, HookAction, HookError, HookFailure, HookPoint};
+use innkeeper_tools::limits::MAX_SHOWN_CHARS;
 use innkeeper_tools::registry::Source;
 use innkeeper_tools::{Redactor, Secret};
 use serde_json::{Value as Json, json};
 
-use super::harness::{World, codes, tam, told};
+use super::harness::{World, codes, say, tam, told};
 use super::tools::SECRET;
 
 type Say = Box<dyn Fn(&Json) -> Result<HookAction, HookError> + Send + Sync>;
@@ -300,4 +302,60 @@ async fn hooks_hear_of_failures_and_of_tasks_when_they_end() {
         .map(|(_, subject)| subject["outcome"]["outcome"].clone())
         .collect();
     assert_eq!(outcomes, ["error", "success"]);
+}
+
+/// What is withheld must not lie in the file that a long result goes to.
+#[tokio::test]
+async fn what_a_hook_takes_away_is_in_no_file() {
+    for (say, kept) in [
+        (
+            (|_: &Json| Ok(HookAction::Continue)) as fn(&Json) -> _,
+            true,
+        ),
+        (|_| refuse("not for you"), false),
+        (|_| change(json!("short")), false),
+    ] {
+        let scene = Scene::new().await.hook("a", After, 0, say);
+        let call = format!("command: Big\n chars: {MAX_SHOWN_CHARS}\n tail: END");
+        scene.world.say(&tam(&call)).await;
+        let files = scene.world.manager.files();
+        let root = files.resolve(scene.world.run("r").caller(), "fam://default");
+        let options = ListOptions {
+            depth: 4,
+            limit: 100,
+        };
+        let listing = files.list(&root.unwrap(), options).await.unwrap();
+        let found = listing
+            .entries
+            .iter()
+            .any(|entry| entry.uri.path().contains("outputs/results/"));
+        assert_eq!(found, kept, "{listing:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_is_stopped_asks_no_hook() {
+    let scene = Scene::new()
+        .await
+        .hook("a", Before, 0, |_| Ok(HookAction::Continue));
+    let run = scene.world.run("r");
+    run.stop();
+    let said = say(&run, &tam("command: Echo\n text: x")).await;
+    assert_eq!(codes(&said), ["tool.cancelled"]);
+    assert!(scene.heard().is_empty());
+}
+
+#[tokio::test]
+async fn a_reason_shows_no_secret() {
+    for (point, reason) in [(Before, "before"), (After, "after")] {
+        let scene = Scene::new().await.hook("a", point, 0, move |_| {
+            refuse(&format!("{reason} {SECRET}"))
+        });
+        let secret = Secret::new(SECRET);
+        let known = std::iter::once(("key".to_owned(), &secret));
+        scene.world.manager.set_redactor(Redactor::new(known));
+        let said = scene.world.say(&tam("command: Echo\n text: x")).await;
+        let text = &told(&said)[0];
+        assert!(text.contains(reason) && !text.contains(SECRET), "{text}");
+    }
 }

@@ -1,8 +1,9 @@
 //! Long results go to a file; secrets go nowhere, not even into that file.
 
-use innkeeper_protocol::Outcome;
+use innkeeper_protocol::{Outcome, ToolDefinition};
 use innkeeper_tools::limits::MAX_SHOWN_CHARS;
 use innkeeper_tools::{Redactor, Secret};
+use serde_json::json;
 
 use super::harness::{World, codes, result, tam, told};
 use super::tools::SECRET;
@@ -143,4 +144,26 @@ async fn what_a_result_looks_like_is_not_what_it_is() {
         .lines()
         .filter(|line| line.starts_with("Observation:"));
     assert_eq!(lines.count(), 1, "{said:?}");
+}
+
+/// Faults quote the beginning of a value: of a secret, not even that.
+#[tokio::test]
+async fn a_result_that_does_not_fit_shows_no_part_of_a_secret() {
+    let world = World::new().await;
+    let long = "sesame".repeat(100);
+    let secret = Secret::new(&long);
+    let known = std::iter::once(("key".to_owned(), &secret));
+    world.manager.set_redactor(Redactor::new(known));
+    let mut definition =
+        ToolDefinition::new("Odd", "For tests.", super::harness::object(json!({}), &[]));
+    definition.source = "plugin:odd".to_owned();
+    definition.output = Some(json!({"type": "integer"}));
+    let odd = world.defined(definition, move |_, _| {
+        let long = long.clone();
+        Box::pin(async move { Ok(json!(long)) })
+    });
+    world.offer("plugin:odd", vec![odd]);
+    let said = world.say(&tam("command: Odd")).await;
+    assert_eq!(codes(&said), ["tool.result_invalid"]);
+    assert!(!told(&said)[0].contains("sesame"), "{:?}", told(&said));
 }
