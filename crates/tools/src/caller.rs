@@ -160,16 +160,24 @@ impl Reach {
 
     /// A tool is allowed under its id or an alias as written; it is denied under anything that looks like one.
     pub fn includes(&self, tool: &ToolDefinition) -> bool {
-        let mut names = std::iter::once(&tool.id)
-            .chain(&tool.aliases)
-            .map(|id| id.as_str());
-        let denied = names.clone().any(|name| {
+        !self.denies(tool)
+            && names(tool).any(|name| self.allow.iter().any(|pattern| pattern.matches(name)))
+    }
+
+    /// Whether it is denied by name, which holds for everything that does the same.
+    pub fn denies(&self, tool: &ToolDefinition) -> bool {
+        names(tool).any(|name| {
             self.deny
                 .iter()
                 .any(|pattern| pattern.matches_loosely(name))
-        });
-        !denied && names.any(|name| self.allow.iter().any(|pattern| pattern.matches(name)))
+        })
     }
+}
+
+fn names(tool: &ToolDefinition) -> impl Iterator<Item = &str> {
+    std::iter::once(&tool.id)
+        .chain(&tool.aliases)
+        .map(|id| id.as_str())
 }
 
 #[cfg(test)]

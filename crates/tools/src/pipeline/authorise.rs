@@ -1,10 +1,16 @@
 //! Whether this call may be made: the policy, and a person where the policy says to ask.
+//!
+//! Who does something in a roundabout way needs leave for the thing itself: a tool that stands on another's service
+//! is judged as that one too, and `uri_x` as `File.Read`.
 
-use innkeeper_protocol::{ErrorCode, Failure, Outcome};
+use std::sync::{Arc, LazyLock};
+
+use innkeeper_protocol::{BoundCall, ErrorCode, Failure, Outcome, ToolDefinition};
 use innkeeper_store::AuditDecision;
 use serde_json::{Map, Value as Json};
 
 use super::trail::Trail;
+use crate::builtin::file::read;
 use crate::policy::{ApprovalRequest, Decision, Question};
 use crate::registry::Tool;
 use crate::run::ToolRun;
@@ -15,8 +21,42 @@ pub(super) async fn authorise(
     arguments: &Map<String, Json>,
     trail: &mut Trail,
 ) -> Result<(), Outcome> {
+    if let Some(beneath) = tool.stands_on() {
+        settle(run, beneath, arguments, None, trail).await?;
+    }
+    settle(run, tool.definition(), arguments, None, trail).await
+}
+
+/// The files that `uri_` arguments name.
+pub(super) async fn authorise_reading(
+    run: &ToolRun,
+    bound: &BoundCall,
+    trail: &mut Trail,
+) -> Result<(), Outcome> {
+    static READING: LazyLock<Arc<ToolDefinition>> = LazyLock::new(|| Arc::new(read::definition()));
+    for argument in bound.uris.values() {
+        if run.caller.reach.denies(&READING) {
+            return Err(Outcome::Error(Failure::new(
+                ErrorCode::ToolPolicyDenied,
+                "the profile of this agent does not let it read files, which uri_ would do",
+            )));
+        }
+        let arguments = Map::from_iter([("file_path".to_owned(), argument.uri.as_str().into())]);
+        let shown = Json::Object(arguments.clone());
+        settle(run, &READING, &arguments, Some(shown), trail).await?;
+    }
+    Ok(())
+}
+
+/// `shown` is what a person is shown of the arguments, where that is not what the trail keeps.
+async fn settle(
+    run: &ToolRun,
+    definition: &Arc<ToolDefinition>,
+    arguments: &Map<String, Json>,
+    shown: Option<Json>,
+    trail: &mut Trail,
+) -> Result<(), Outcome> {
     let shared = &run.shared;
-    let definition = tool.definition();
     let actor = run.caller.actor.to_string();
     let verdict = shared.policy.load().decide(&Question {
         tool: definition,
@@ -53,7 +93,7 @@ pub(super) async fn authorise(
         definition,
         &run.caller,
         arguments,
-        trail.arguments().clone(),
+        shown.unwrap_or_else(|| trail.arguments().clone()),
         &verdict,
     );
     let settled = tokio::select! {

@@ -108,7 +108,7 @@ async fn go(
     resolve::check_reach(&run.caller, &tool)?;
 
     let request = substituted(request, values, way)?;
-    let arguments = prepared(run, &tool, &request, way).await?;
+    let arguments = prepared(run, &tool, &request, way, trail).await?;
     let arguments = tokio::select! {
         asked = before::ask(run.snapshot.hooks(), &run.caller, &tool, arguments) => asked?,
         () = run.cancel.cancelled() => return Err(run.stopped()),
@@ -172,11 +172,13 @@ async fn prepared(
     tool: &Tool,
     request: &ToolCallRequest<'_>,
     way: &mut Way,
+    trail: &mut Trail,
 ) -> Result<Map<String, Json>, Outcome> {
     let (mut bound, faults) = bind::bind(tool, request);
     way.on_error = bound.on_error;
     let fitting = match faults.is_empty() {
         true => {
+            authorise::authorise_reading(run, &bound, trail).await?;
             run.wait_for_promised(&bound).await?;
             fetch::fetch(
                 &run.shared.files,

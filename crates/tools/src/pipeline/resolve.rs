@@ -28,7 +28,10 @@ pub(super) fn resolve(
 }
 
 pub(super) fn check_reach(caller: &Caller, tool: &Tool) -> Result<(), Outcome> {
-    if caller.reach.includes(tool.definition()) {
+    let beneath = tool
+        .stands_on()
+        .is_some_and(|beneath| caller.reach.denies(beneath));
+    if caller.reach.includes(tool.definition()) && !beneath {
         return Ok(());
     }
     Err(stop(

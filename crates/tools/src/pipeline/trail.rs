@@ -123,8 +123,17 @@ impl Trail {
             .map_or(&NOTHING, |entry| &entry.arguments)
     }
 
+    /// Of several decisions the strictest is kept.
     pub(super) fn decided(&mut self, decision: AuditDecision, rule: &str) {
-        if let Some(entry) = &mut self.entry {
+        let rank = |decision| match decision {
+            AuditDecision::None => 0,
+            AuditDecision::Allow => 1,
+            AuditDecision::Ask => 2,
+            AuditDecision::Deny => 3,
+        };
+        if let Some(entry) = &mut self.entry
+            && rank(decision) >= rank(entry.decision)
+        {
             entry.decision = decision;
             entry.rule = Some(rule.to_owned());
         }

@@ -192,6 +192,43 @@ async fn a_plugin_that_asks_for_nothing_is_on_at_once() {
     assert!(said[0].contains("salt"), "{said:?}");
 }
 
+/// A service under a new name is still that service: rules and profiles that speak of it hold.
+#[tokio::test]
+async fn another_name_for_a_service_is_no_way_around_its_rules() {
+    let house = House::new().await;
+    let root = house.plugin("tidy", "");
+    let tool = json!({
+        "id": "Tidy.Up",
+        "description": "Tidies up.",
+        "implementation": {"type": "service", "service": "File.Delete"},
+        "parameters": {"type": "object", "properties": {"file_path": {"type": "string"}}, "required": ["file_path"]},
+    });
+    write(&root.join("tools/tidy.tool.json"), &tool.to_string());
+    house.plugins.reload();
+    assert_eq!(house.standing("tidy"), Standing::Enabled);
+    house.say("<ACTION><File.Write><file_path>a.txt</file_path><content>salt</content></File.Write></ACTION>").await;
+    let call = "<ACTION><Tidy.Up><file_path>a.txt</file_path></Tidy.Up></ACTION>";
+    let said = house.say(call).await;
+    assert!(said[0].contains("nobody could be asked"), "{said:?}");
+
+    let allowed = json!({"tool": "*", "decision": "allow"});
+    house
+        .manager
+        .set_policy(Policy::read(vec![allowed]).unwrap());
+    let reach = Reach {
+        deny: vec!["File.Delete".into()],
+        ..Reach::everything()
+    };
+    let caller = Caller::agent("x", RunId::new("r"), reach);
+    let run = house.manager.begin(caller, RunOptions::default());
+    let said = run.run_reply(&parse(call)).await;
+    assert!(said[0].error_code().is_some(), "{said:?}");
+    let read = "<ACTION><File.Read><file_path>a.txt</file_path></File.Read></ACTION>";
+    assert!(house.say(read).await[0].contains("salt"));
+    let said = house.say(call).await;
+    assert!(said[0].contains("successfully"), "{said:?}");
+}
+
 #[tokio::test]
 async fn a_name_that_is_taken_breaks_the_later_plugin_only() {
     let house = House::new().await;

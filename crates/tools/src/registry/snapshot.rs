@@ -17,11 +17,17 @@ use crate::{Executor, Invocation, Reach, ToolError};
 pub struct Tool {
     prepared: Arc<Prepared>,
     executor: Arc<dyn Executor>,
+    stands_on: Option<Arc<ToolDefinition>>,
 }
 
 impl Tool {
     pub fn definition(&self) -> &Arc<ToolDefinition> {
         &self.prepared.definition
+    }
+
+    /// The tool whose service it uses under a name of its own: what is forbidden there is forbidden here.
+    pub(crate) fn stands_on(&self) -> Option<&Arc<ToolDefinition>> {
+        self.stands_on.as_ref()
     }
 
     pub(crate) fn parameters(&self) -> &Validator {
@@ -57,10 +63,17 @@ pub struct Snapshot {
 impl Snapshot {
     pub(super) fn build(sources: &BTreeMap<String, Source>, generation: u64) -> Self {
         let services = services(sources);
+        let owners = owners(sources);
         let mut tools: Vec<Arc<Tool>> = sources
             .values()
             .flat_map(|source| &source.tools)
             .map(|offer| {
+                let stands_on = match &offer.behind {
+                    Behind::Service(name) if *name != *offer.prepared.definition.id.as_str() => {
+                        owners.get(name.as_str()).map(|owner| (*owner).clone())
+                    }
+                    _ => None,
+                };
                 let executor = match &offer.behind {
                     Behind::Executor(executor) => executor.clone(),
                     Behind::Service(name) => match services.get(name.as_str()) {
@@ -71,6 +84,7 @@ impl Snapshot {
                 Arc::new(Tool {
                     prepared: offer.prepared.clone(),
                     executor,
+                    stands_on,
                 })
             })
             .collect();
@@ -139,6 +153,19 @@ fn services(sources: &BTreeMap<String, Source>) -> HashMap<&str, &Arc<dyn Execut
         }
     }
     services
+}
+
+/// The tools that stand on a service of their own name.
+fn owners(sources: &BTreeMap<String, Source>) -> HashMap<&str, &Arc<ToolDefinition>> {
+    let offers = sources.values().flat_map(|source| &source.tools);
+    offers
+        .filter_map(|offer| match &offer.behind {
+            Behind::Service(name) if *name == *offer.prepared.definition.id.as_str() => {
+                Some((name.as_str(), &offer.prepared.definition))
+            }
+            _ => None,
+        })
+        .collect()
 }
 
 struct NoService(String);

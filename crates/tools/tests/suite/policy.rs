@@ -401,3 +401,33 @@ async fn an_async_tool_is_asked_about_before_it_starts() {
     assert_eq!(codes(&said), ["tool.approval_denied"]);
     assert!(run.tasks().is_empty());
 }
+
+/// `uri_x` reads a file, so the rules about reading files hold, whatever tool is called.
+#[tokio::test]
+async fn what_may_not_be_read_comes_in_by_no_uri() {
+    for (decision, code) in [
+        ("deny", "tool.policy_denied"),
+        ("ask", "tool.approval_denied"),
+        ("allow", "ok"),
+    ] {
+        for path in ["private/a.txt", "x/../private/a.txt", "private/missing"] {
+            let world = World::new().await;
+            world.write("private/a.txt", "diary").await;
+            let place = json!({"file_path": "user://projects/default/private/*"});
+            rules(
+                &world,
+                json!([{"tool": "File.Read", "arguments": place, "decision": decision}]),
+            );
+            let said = world
+                .say(&tam(&format!("command: Echo\n uri_text: {path}")))
+                .await;
+            if path.ends_with("missing") && decision == "allow" {
+                continue;
+            }
+            assert_eq!(codes(&said), [code], "{path}: {:?}", told(&said));
+            assert_eq!(world.ran().is_empty(), decision != "allow");
+            let rows = world.audit().await;
+            assert_eq!(rows[0].entry.decision.as_str(), decision);
+        }
+    }
+}

@@ -7,7 +7,7 @@ mod copy;
 mod delete;
 mod list;
 mod move_to;
-mod read;
+pub(crate) mod read;
 mod search;
 mod stat;
 mod write;

@@ -9,7 +9,7 @@ use crate::file::{FileLayer, LineRange};
 use crate::limits::{MAX_TOOL_READ_BYTES, MAX_TOOL_READ_LINES};
 use crate::{Executor, Invocation, ToolError};
 
-pub(super) fn definition() -> ToolDefinition {
+pub(crate) fn definition() -> ToolDefinition {
     reading(define(
         "File.Read",
         &["FileOperator.ReadFile"],
