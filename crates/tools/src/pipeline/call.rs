@@ -120,7 +120,6 @@ async fn go(
         .take(&tool.definition().id)
         .map_err(|why| stop(ErrorCode::ToolBudgetExhausted, why))?;
 
-    way.has_run = true;
     let job = Job {
         arguments,
         caller: run.caller.clone(),
@@ -136,11 +135,13 @@ async fn go(
     };
     match job.tool.definition().execution.mode {
         ExecutionMode::Sync => {
+            way.has_run = true;
             let ended = execute::run(&job, &Progress::default()).await;
             Ok(finish(&run.shared, run.snapshot.hooks(), &job, ended, trail).await)
         }
         ExecutionMode::Async => {
             let (outcome, task) = launch::launch(run, job, &request, trail)?;
+            way.has_run = true;
             way.task = Some(task);
             Ok(Finished {
                 outcome,
@@ -194,6 +195,7 @@ async fn prepared(
         Ok(()) => bind::validate(tool, request, &mut bound, faults),
         stopped => stopped,
     };
+    trail.fetched(&bound);
     fitting.map(|()| bound.arguments)
 }
 

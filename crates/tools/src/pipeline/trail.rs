@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use innkeeper_protocol::{ErrorCode, Outcome, Source, ToolCallRequest, ToolDefinition};
+use innkeeper_protocol::{BoundCall, ErrorCode, Outcome, Source, ToolCallRequest, ToolDefinition};
 use innkeeper_store::{AuditDecision, AuditEntry, AuditOutcome, Store};
 use jiff::Timestamp;
 use serde_json::{Map, Value as Json};
 
-use crate::limits::{MAX_AUDIT_MESSAGE_CHARS, MAX_AUDIT_NAME_CHARS};
+use crate::limits::{MAX_AUDIT_MESSAGE_CHARS, MAX_AUDIT_NAME_CHARS, MAX_AUDIT_TEXT_CHARS};
 use crate::redact::{Redactor, cut_arguments, redact_arguments};
 use crate::registry::Tool;
 use crate::run::ToolRun;
@@ -20,6 +20,8 @@ pub(crate) struct Trail {
     entry: Option<AuditEntry>,
     /// Values of arguments that must not be read anywhere in the entry.
     hidden: Vec<String>,
+    /// Where arguments came from that were given by reference.
+    uris: Vec<(String, String)>,
     since: Instant,
 }
 
@@ -54,6 +56,7 @@ impl Trail {
             store: run.shared.store.clone(),
             redactor,
             hidden: Vec::new(),
+            uris: Vec::new(),
             since: Instant::now(),
         }
     }
@@ -63,6 +66,13 @@ impl Trail {
             entry.tool = tool.definition().id.to_string();
             entry.source = tool.definition().source.clone();
         }
+    }
+
+    pub(super) fn fetched(&mut self, bound: &BoundCall) {
+        let uris = bound.uris.iter();
+        self.uris = uris
+            .map(|(name, argument)| (format!("uri_{name}"), argument.uri.clone()))
+            .collect();
     }
 
     /// Keeps them without anything that must not be read later.
@@ -102,7 +112,10 @@ impl Trail {
         self.put(kept);
     }
 
-    fn put(&mut self, kept: Map<String, Json>) {
+    fn put(&mut self, mut kept: Map<String, Json>) {
+        for (name, uri) in &self.uris {
+            kept.insert(name.clone(), cut(uri, MAX_AUDIT_TEXT_CHARS).into());
+        }
         let mut kept = Json::Object(kept);
         self.redactor.redact_json(&mut kept);
         if let Some(entry) = &mut self.entry {
@@ -164,6 +177,7 @@ impl Trail {
             redactor: self.redactor.clone(),
             entry: self.entry.clone(),
             hidden: self.hidden.clone(),
+            uris: self.uris.clone(),
             since: self.since,
         }
     }

@@ -392,3 +392,14 @@ async fn what_cannot_be_written_down_is_not_done() {
     let said = world.say(&tam("command: Echo")).await;
     assert_eq!(super::harness::codes(&said), ["tool.unavailable"]);
 }
+
+/// What came in by reference is written down with where it came from.
+#[tokio::test]
+async fn a_file_that_was_read_for_a_call_is_named() {
+    let world = World::new().await;
+    world.write("a.txt", "content").await;
+    world.say(&tam("command: Echo\n uri_text: a.txt")).await;
+    let rows = world.audit().await;
+    let expected = json!({"text": "content", "uri_text": "a.txt"});
+    assert_eq!(rows[0].entry.arguments, expected);
+}
