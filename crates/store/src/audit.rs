@@ -144,8 +144,9 @@ pub struct AuditLog {
 }
 
 impl AuditLog {
-    /// Returns once the entry is on its way, and waits for room. An error means that the log cannot be trusted to
-    /// take it, now or from before: what was to be logged should not be done.
+    /// Returns once the entry is on its way, and waits for room. An error means that the log cannot be written, now or
+    /// from before: nothing more should be done that is to be logged. The entry is still tried again, as far as there
+    /// is room for it.
     pub async fn append(&self, entry: AuditEntry) -> Result<(), StoreError> {
         self.writer.audit(seal(entry)?).await
     }

@@ -407,6 +407,26 @@ async fn guards_never_wait_and_are_bounded() {
     store.audit().try_append(entry("T")).unwrap();
 }
 
+#[tokio::test]
+async fn an_entry_survives_whoever_waits_with_it() {
+    let store = Store::in_memory().await.unwrap();
+    for _ in 0..crate::limits::MAX_QUEUED_WRITES {
+        store.audit().try_append(entry("T")).unwrap();
+    }
+    let mut waiting = Box::pin(store.audit().append(entry("Dropped")));
+    tokio::select! {
+        biased;
+        _ = &mut waiting => panic!("there was room"),
+        () = std::future::ready(()) => {}
+    }
+    drop(waiting);
+    let filter = AuditFilter {
+        tool: Some("Dropped".into()),
+        ..AuditFilter::default()
+    };
+    assert_eq!(store.audit().query(filter).await.unwrap().len(), 1);
+}
+
 #[test]
 fn a_record_is_flat_and_in_camel_case() {
     let record = AuditRecord {

@@ -1,7 +1,7 @@
 //! The one who writes: takes what is waiting, puts it into one transaction, commits, answers.
 //!
-//! Audit entries that could not be written are kept and tried again; until then nothing more is taken into the
-//! log, so that nobody acts without a trace. Every other change is answered with the error at once.
+//! Audit entries that could not be written are kept and tried again; until then whoever brings one more is told, so
+//! that nobody goes on acting without a trace. Every other change is answered with the error at once.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -94,19 +94,36 @@ impl Writer {
         Self { jobs, shared }
     }
 
+    /// An entry that is refused, or whose bringer is dropped while it waits for room, goes beside the queue: what it
+    /// tells of has happened.
     pub(crate) async fn audit(&self, entry: Sealed) -> Result<(), StoreError> {
+        let mut entry = Unsent {
+            writer: self,
+            entry: Some(entry),
+        };
         self.healthy()?;
-        self.send(Job::Audit(entry)).await
+        let room = self.jobs.reserve().await;
+        let room = room.map_err(|_| StoreError::Closed)?;
+        if let Some(entry) = entry.entry.take() {
+            room.send(Job::Audit(entry));
+        }
+        Ok(())
     }
 
     /// For places that cannot wait: when the queue is full, the entry goes beside it.
     pub(crate) fn try_audit(&self, entry: Sealed) -> Result<(), StoreError> {
-        self.healthy()?;
-        let entry = match self.jobs.try_send(Job::Audit(entry)) {
-            Ok(()) => return Ok(()),
-            Err(mpsc::error::TrySendError::Full(Job::Audit(entry))) => entry,
-            Err(_) => return Err(StoreError::Closed),
-        };
+        if let Err(error) = self.healthy() {
+            drop(self.beside(entry));
+            return Err(error);
+        }
+        match self.jobs.try_send(Job::Audit(entry)) {
+            Ok(()) => Ok(()),
+            Err(mpsc::error::TrySendError::Full(Job::Audit(entry))) => self.beside(entry),
+            Err(_) => Err(StoreError::Closed),
+        }
+    }
+
+    fn beside(&self, entry: Sealed) -> Result<(), StoreError> {
         let mut overflow = lock(&self.shared.overflow);
         if overflow.len() >= MAX_OVERFLOW {
             return Err(StoreError::QueueFull);
@@ -165,6 +182,20 @@ impl Writer {
     }
 }
 
+/// An entry that waits for room.
+struct Unsent<'w> {
+    writer: &'w Writer,
+    entry: Option<Sealed>,
+}
+
+impl Drop for Unsent<'_> {
+    fn drop(&mut self) {
+        if let Some(entry) = self.entry.take() {
+            drop(self.writer.beside(entry));
+        }
+    }
+}
+
 struct Task {
     database: Database,
     shared: Arc<Shared>,
@@ -214,7 +245,10 @@ impl Task {
                 Job::Stop(answer) => self.stops.push(answer),
             }
         }
-        self.unwritten.append(&mut lock(&self.shared.overflow));
+        // While nothing can be written, what waits beside stays there: it is bounded.
+        if self.unwritten.len() < MAX_BATCH + MAX_OVERFLOW {
+            self.unwritten.append(&mut lock(&self.shared.overflow));
+        }
         let idle = self.unwritten.is_empty() && changes.is_empty();
         let outcome = match idle {
             true => Ok(()),
