@@ -78,7 +78,7 @@ pub(crate) async fn steps(run: &ToolRun, block: &Block<'_>) -> Ran {
     let is_native = matches!(block.protocol, Protocol::Native(_));
     let mut desk = Desk {
         values: Values::of(block, timestamp(run)),
-        running: BTreeMap::new(),
+        running: Running::default(),
         unknown: BTreeSet::new(),
         ran: Ran {
             observations: Vec::new(),
@@ -121,9 +121,19 @@ fn side_by_side(run: &ToolRun, calls: &[ToolCallRequest<'_>]) -> usize {
         .count()
 }
 
+/// Tasks whose results later steps may refer to, by step; with the block they are released.
+#[derive(Default)]
+struct Running(BTreeMap<u32, Arc<Entry>>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.values().for_each(|entry| entry.release());
+    }
+}
+
 struct Desk {
     values: Values,
-    running: BTreeMap<u32, Arc<Entry>>,
+    running: Running,
     unknown: BTreeSet<String>,
     ran: Ran,
     /// The step after which nothing more runs.
@@ -173,23 +183,24 @@ impl Desk {
         run: &ToolRun,
         call: &ToolCallRequest<'_>,
     ) -> Result<(), Outcome> {
-        if self.running.is_empty() {
+        if self.running.0.is_empty() {
             return Ok(());
         }
         for step in steps_named(call) {
-            let Some(entry) = self.running.get(&step).cloned() else {
+            let Some(entry) = self.running.0.get(&step).cloned() else {
                 continue;
             };
             let record = run.wait_for(&entry).await?;
             let result = match (entry.full(), &record.observation) {
-                (Some(full), _) => StepResult::Done(full.clone()),
+                (Some(full), _) => StepResult::Done(full),
                 (None, Some(observation)) if observation.error_code().is_none() => {
                     StepResult::Nothing("has a result too large to refer to".to_owned())
                 }
                 (None, Some(observation)) => StepResult::Nothing(failed(observation)),
                 (None, None) => StepResult::Nothing("failed".to_owned()),
             };
-            self.running.remove(&step);
+            entry.release();
+            self.running.0.remove(&step);
             self.values.finish_step(step, result);
         }
         Ok(())
@@ -201,7 +212,7 @@ impl Desk {
         match (passed.full, passed.task) {
             (Some(full), _) => self.values.finish_step(call.index, StepResult::Done(full)),
             (None, Some(task)) => {
-                self.running.insert(call.index, task);
+                self.running.0.insert(call.index, task);
             }
             (None, None) => {
                 let why = failed(&passed.observation);

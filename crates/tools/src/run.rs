@@ -153,7 +153,11 @@ impl ToolRun {
 
     /// A single call that stands in no block.
     pub async fn run_call(&self, request: &ToolCallRequest<'_>) -> Observation {
-        call::pass(self, request, None).await.observation
+        let passed = call::pass(self, request, None).await;
+        if let Some(task) = passed.task {
+            task.release();
+        }
+        passed.observation
     }
 
     /// What became of tasks that ended since this was last asked: for the agent's next turn.

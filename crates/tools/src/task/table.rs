@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use innkeeper_protocol::event::{RunId, TaskId};
 use innkeeper_protocol::{Observation, Outcome};
@@ -26,10 +26,17 @@ pub(crate) struct Entry {
     state: watch::Sender<TaskRecord>,
     pub(crate) cancel: CancellationToken,
     /// The whole result, for references; what the record shows may be cut.
-    full: OnceLock<Json>,
+    full: Mutex<Full>,
     /// Its end was given to the run as an observation.
     told: AtomicBool,
     clock: Arc<dyn Clock>,
+}
+
+enum Full {
+    /// A later step may refer to it.
+    Wanted(Option<Json>),
+    /// The block is over: nobody can any more.
+    Unwanted,
 }
 
 impl Tasks {
@@ -75,7 +82,7 @@ impl Tasks {
         let entry = Arc::new(Entry {
             state: watch::Sender::new(record),
             cancel,
-            full: OnceLock::new(),
+            full: Mutex::new(Full::Wanted(None)),
             told: AtomicBool::new(false),
             clock: self.clock.clone(),
         });
@@ -146,8 +153,20 @@ impl Entry {
         }
     }
 
-    pub(crate) fn full(&self) -> Option<&Json> {
-        self.full.get()
+    pub(crate) fn full(&self) -> Option<Json> {
+        match &*self.lock_full() {
+            Full::Wanted(full) => full.clone(),
+            Full::Unwanted => None,
+        }
+    }
+
+    /// Nobody will refer to its result, so it need not be kept.
+    pub(crate) fn release(&self) {
+        *self.lock_full() = Full::Unwanted;
+    }
+
+    fn lock_full(&self) -> MutexGuard<'_, Full> {
+        self.full.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The observation of its end, the first time it is asked for after the end.
@@ -162,8 +181,8 @@ impl Entry {
     }
 
     fn end(&self, observation: Observation, full: Option<Json>, at: Timestamp) {
-        if let Some(full) = full {
-            let _ = self.full.set(full);
+        if let Full::Wanted(place) = &mut *self.lock_full() {
+            *place = full;
         }
         let status = match &observation.outcome {
             Outcome::Success { .. } => TaskStatus::Succeeded,

@@ -36,9 +36,24 @@ async fn an_end_is_waited_for_and_told_once() {
     });
     Completion::of(entry.clone()).complete(success(), Some(json!("done")));
     assert_eq!(waiting.await.unwrap().status, TaskStatus::Succeeded);
-    assert_eq!(entry.full(), Some(&json!("done")));
+    assert_eq!(entry.full(), Some(json!("done")));
     assert!(entry.tell().is_some());
     assert!(entry.tell().is_none());
+}
+
+#[test]
+fn a_result_that_nobody_can_refer_to_is_not_kept() {
+    let tasks = tasks();
+    let (_, before) = start(&tasks, "r").unwrap();
+    let (_, after) = start(&tasks, "r").unwrap();
+    before.release();
+    for entry in [&before, &after] {
+        Completion::of(entry.clone()).complete(success(), Some(json!("done")));
+    }
+    assert_eq!(before.full(), None);
+    assert!(after.full().is_some());
+    after.release();
+    assert_eq!(after.full(), None);
 }
 
 #[tokio::test]
