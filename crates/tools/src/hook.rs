@@ -63,6 +63,19 @@ impl fmt::Display for HookPoint {
 #[error("'{0}' is no hook of the server")]
 pub struct UnknownHook(pub String);
 
+impl Serialize for HookPoint {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for HookPoint {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        name.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 impl FromStr for HookPoint {
     type Err = UnknownHook;
 

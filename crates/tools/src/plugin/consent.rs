@@ -2,6 +2,7 @@
 //!
 //! Owns `<home>/config/plugins.json`. [`decide`] alone says what follows. Reading and writing block.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,8 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::{Permissions, PluginPackage};
+use crate::hook::HookPoint;
 use crate::locked_file::{self, LockedFileError, Readers};
-use crate::{Clock, SystemClock};
+use crate::{Clock, Pattern, SystemClock};
 
 /// Whether a plugin may do anything.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -36,8 +38,20 @@ pub struct Consent {
     pub version: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<jiff::Timestamp>,
+    /// The hooks that were accepted and must be asked: should the plugin break, its calls are refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guards: Vec<Guard>,
     #[serde(flatten)]
     pub extra: Map<String, Json>,
+}
+
+/// Where a plugin stands in the way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Guard {
+    pub on: HookPoint,
+    /// All if it is empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<Pattern>,
 }
 
 const fn yes() -> bool {
@@ -107,6 +121,17 @@ impl Consents {
             .transpose()
     }
 
+    /// What was said about every plugin, by name.
+    pub fn all(&self) -> Result<BTreeMap<String, Consent>, ConsentError> {
+        let all = self.parse(locked_file::read(&self.path, Readers::Anyone)?)?;
+        all.into_iter()
+            .map(|(name, entry)| {
+                let consent = self.read_entry(&name, entry)?;
+                Ok((name, consent))
+            })
+            .collect()
+    }
+
     /// Where the file is, for whoever wants to know when it changes.
     pub fn folder(&self) -> Option<PathBuf> {
         self.path.parent().map(PathBuf::from)
@@ -118,8 +143,10 @@ impl Consents {
         plugin: &str,
         version: &str,
         accepted: &Permissions,
+        guards: Vec<Guard>,
     ) -> Result<(), ConsentError> {
         self.change(plugin, |consent| {
+            consent.guards = guards;
             consent.enabled = true;
             consent.accepted = accepted.clone();
             consent.version = version.to_owned();

@@ -79,6 +79,7 @@ fn nothing_runs_that_was_not_accepted() {
     ] {
         let consent = consent.map(|(enabled, accepted)| Consent {
             enabled,
+            guards: Vec::new(),
             accepted: permissions(accepted),
             version: String::new(),
             when: None,
@@ -102,7 +103,9 @@ fn what_was_said_is_remembered_and_can_be_forgotten() {
         PluginState::Pending { .. }
     ));
     assert!(!consents.forget("p").unwrap());
-    consents.enable("p", "1.0.0", &asking.permissions).unwrap();
+    consents
+        .enable("p", "1.0.0", &asking.permissions, Vec::new())
+        .unwrap();
     assert_eq!(consents.state(&asking).unwrap(), PluginState::Enabled);
     assert_eq!(
         consents.state(&package(&["run:python", "net:a"])).unwrap(),
@@ -142,7 +145,9 @@ fn unknown_fields_survive_and_nonsense_is_refused() {
         consents.state(&package(&["net:a"])).unwrap(),
         PluginState::Pending { .. }
     ));
-    consents.enable("p", "2", &permissions(&["net:a"])).unwrap();
+    consents
+        .enable("p", "2", &permissions(&["net:a"]), Vec::new())
+        .unwrap();
     let stored: Json = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
     assert_eq!(stored["p"]["note"], "mine");
     assert_eq!(stored["q"], json!({"enabled": false}));
@@ -154,7 +159,11 @@ fn unknown_fields_survive_and_nonsense_is_refused() {
             error.contains("plugins.json") && error.contains("repair"),
             "{error}"
         );
-        assert!(consents.enable("p", "1", &Permissions::default()).is_err());
+        assert!(
+            consents
+                .enable("p", "1", &Permissions::default(), Vec::new())
+                .is_err()
+        );
         assert_eq!(fs::read_to_string(&path).unwrap(), nonsense);
     }
 }

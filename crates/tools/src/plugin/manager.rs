@@ -10,15 +10,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::ArcSwap;
 use serde::Serialize;
 
-use super::consent::{Consents, PluginState};
+use super::absent;
+use super::consent::{Consents, Guard, PluginState};
 use super::{
     Found, Implementation, Permissions, PluginLoader, PluginPackage, PluginProblem, PluginSettings,
     PluginTool, PluginWatch, WatchError,
 };
 use crate::engine::{Engine, NodeExecutor, WorkflowExecutor};
-use crate::hook::Hook;
+use crate::hook::{Hook, HookFailure};
 use crate::plugin::ConsentError;
-use crate::registry::{Offer, Prepared, RegisterError, Source};
+use crate::registry::{Change, Offer, Prepared, RegisterError, Source};
 use crate::script::{
     ScriptExecutor, ScriptFiles, ScriptHook, ScriptHost, ScriptPlugin, ScriptRunner,
 };
@@ -136,33 +137,45 @@ impl PluginManager {
             .map(|found| inner.stand(found))
             .collect();
 
+        let registry = inner.parts.manager.registry();
         let mut changes = Vec::new();
         for plugin in &mut status {
-            let (Standing::Enabled, Some(package)) = (&plugin.state, &plugin.package) else {
-                continue;
+            let source = match &plugin.package {
+                Some(package) => match inner.source(package) {
+                    Ok(source) => Some(source),
+                    Err(error) => {
+                        plugin.state = broken(package, &error);
+                        None
+                    }
+                },
+                None => None,
             };
-            match inner.source(package) {
-                Ok(source) => changes.push((source_name(&plugin.name), source)),
-                Err(error) => plugin.state = broken(&error),
-            }
+            changes.push(Change {
+                name: source_name(&plugin.name),
+                otherwise: inner.absent(plugin),
+                source: source.filter(|_| plugin.state == Standing::Enabled),
+            });
         }
-        let wanted: BTreeSet<_> = changes.iter().map(|(name, _)| name.clone()).collect();
-        let registry = inner.parts.manager.registry();
-        for gone in registered.difference(&wanted) {
-            registry.remove(gone);
-        }
-        let failures: BTreeMap<_, _> = registry.replace_all(changes).into_iter().collect();
+        changes.push(Change {
+            name: UNKNOWN_GUARDS.to_owned(),
+            source: None,
+            otherwise: match inner.parts.consents.all() {
+                Ok(_) => Source::default(),
+                Err(error) => absent::unknown(&error.to_string()),
+            },
+        });
+        let known: BTreeSet<_> = changes.iter().map(|change| change.name.clone()).collect();
+        let gone = registered.difference(&known).map(|name| Change {
+            name: name.clone(),
+            source: None,
+            otherwise: Source::default(),
+        });
+        let changes: Vec<_> = changes.into_iter().chain(gone).collect();
+        let failures: BTreeMap<_, _> = registry.apply(changes).into_iter().collect();
         for plugin in &mut status {
-            if let Some(error) = failures.get(&source_name(&plugin.name))
-                && plugin.state == Standing::Enabled
-            {
-                plugin.state = broken(error);
-            }
+            inner.judge(plugin, &failures);
         }
-        *registered = wanted
-            .into_iter()
-            .filter(|name| !failures.contains_key(name))
-            .collect();
+        *registered = known;
         inner.status.store(Arc::new(status));
     }
 
@@ -217,10 +230,12 @@ impl PluginManager {
                 missing,
             });
         }
-        self.0
-            .parts
-            .consents
-            .enable(name, &package.version, &package.permissions)?;
+        self.0.parts.consents.enable(
+            name,
+            &package.version,
+            &package.permissions,
+            guards(&package),
+        )?;
         self.reload();
         Ok(())
     }
@@ -249,14 +264,37 @@ impl PluginManager {
     }
 }
 
+/// The hooks without which a call that concerns them must not be made.
+fn guards(package: &PluginPackage) -> Vec<Guard> {
+    package
+        .hooks
+        .iter()
+        .filter(|hook| hook.on_failure == HookFailure::Refuse)
+        .map(|hook| Guard {
+            on: hook.point,
+            tools: hook.tools.clone(),
+        })
+        .collect()
+}
+
+/// The source that stands for all guards while nobody knows which there are.
+const UNKNOWN_GUARDS: &str = "plugins";
+
 fn source_name(plugin: &str) -> String {
     format!("plugin:{plugin}")
 }
 
-fn broken(error: &RegisterError) -> Standing {
+fn broken(package: &PluginPackage, error: &RegisterError) -> Standing {
+    let of_tool = package
+        .tools
+        .iter()
+        .find(|tool| Some(&tool.definition.id) == error.tool());
     Standing::Broken {
         problems: vec![PluginProblem {
-            file: "plugin.yaml".to_owned(),
+            file: match of_tool {
+                Some(tool) => tool.file.display().to_string(),
+                None => "plugin.yaml".to_owned(),
+            },
             line: None,
             column: None,
             field: None,
@@ -297,6 +335,42 @@ impl Inner {
                     message: error.to_string(),
                 }],
             },
+        }
+    }
+
+    /// What must not be missed while the plugin does not answer for itself.
+    fn absent(&self, plugin: &PluginStatus) -> Source {
+        let guards = match self.parts.consents.consent(&plugin.name) {
+            Ok(Some(consent)) if consent.enabled => consent.guards,
+            _ => return Source::default(),
+        };
+        let why = match &plugin.state {
+            Standing::Pending { .. } => "it asks for more than was accepted".to_owned(),
+            Standing::Broken { problems } => format!("it is broken ({})", first(problems)),
+            Standing::Enabled | Standing::Disabled => "it could not be registered".to_owned(),
+        };
+        absent::source(&plugin.name, guards, &why)
+    }
+
+    /// Whether a plugin fits beside the others; one that waits should not be accepted only to break.
+    fn judge(&self, plugin: &mut PluginStatus, failures: &BTreeMap<String, RegisterError>) {
+        let Some(package) = &plugin.package else {
+            return;
+        };
+        let name = source_name(&plugin.name);
+        let error = match plugin.state {
+            Standing::Enabled => failures.get(&name).cloned(),
+            Standing::Pending { .. } | Standing::Disabled => {
+                let registry = self.parts.manager.registry();
+                let source = self.source(package);
+                source
+                    .and_then(|source| registry.check(&name, &source))
+                    .err()
+            }
+            Standing::Broken { .. } => None,
+        };
+        if let Some(error) = error {
+            plugin.state = broken(package, &error);
         }
     }
 

@@ -281,7 +281,6 @@ async fn a_service_is_replaced_only_with_the_permission() {
     let root = house.plugin("stat", services);
     write(&root.join("stat.py"), "print('{\"size\": 42}')\n");
     house.plugins.reload();
-    house.accept("stat");
     assert_eq!(problems(house.standing("stat"))[0].0, "tool.service_taken");
 
     let granted = format!("{services}permissions:\n  services:\n    override: [File.Stat]\n");
@@ -377,4 +376,89 @@ async fn who_is_not_there_is_named_with_who_is_near() {
     house.plugins.reload();
     let error = house.plugins.find("signte").unwrap_err().to_string();
     assert_eq!(error, "there is no plugin 'signte'; did you mean 'signet'?");
+}
+
+#[tokio::test]
+async fn a_guard_that_cannot_be_asked_says_no() {
+    let hooks = "permissions:\n  hooks: [\"tool:before-call\"]\nhooks:\n  - on: tool:before-call\n    run: python guard.py\n    tools: [\"File.Write\"]\n";
+    let write_to =
+        "<ACTION><File.Write><file_path>a</file_path><content>x</content></File.Write></ACTION>";
+    let list = "<ACTION><File.List></File.List></ACTION>";
+    type Break = fn(&House);
+    let ways: [(&str, Break); 3] = [
+        ("broken", |house| {
+            write(&house.home.path().join("plugins/guard/plugin.yaml"), "x: [");
+        }),
+        ("asks for more", |house| {
+            let manifest = house.home.path().join("plugins/guard/plugin.yaml");
+            let text = fs::read_to_string(&manifest).unwrap();
+            write(
+                &manifest,
+                &text.replace("permissions:", "permissions:\n  network: [a.example]"),
+            );
+        }),
+        ("cannot be told", |house| {
+            write(&house.home.path().join("config/plugins.json"), "{");
+        }),
+    ];
+    for (why, break_it) in ways {
+        let house = House::new().await;
+        let root = house.plugin("guard", hooks);
+        write(
+            &root.join("guard.py"),
+            "print('{\"action\": \"continue\"}')\n",
+        );
+        house.plugins.reload();
+        house.accept("guard");
+        assert!(
+            house.say(write_to).await[0].contains("successfully"),
+            "{why}"
+        );
+        break_it(&house);
+        house.plugins.reload();
+        let said = house.say(write_to).await;
+        assert!(
+            said[0].contains("tool.policy_denied") && said[0].contains(why),
+            "{said:?}"
+        );
+        // Only what it guards, where that is known.
+        let other = house.say(list).await;
+        assert_eq!(
+            other[0].contains("successfully"),
+            why != "cannot be told",
+            "{other:?}"
+        );
+        if why == "broken" {
+            house.plugins.disable("guard").unwrap();
+            assert!(house.say(write_to).await[0].contains("successfully"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_looks_like_another_is_taken() {
+    let house = House::new().await;
+    for (name, id) in [
+        ("a", "File:Write"),
+        ("b", "file.write"),
+        ("c", "Free.Name"),
+        ("d", "free:name"),
+    ] {
+        let root = house.plugin(name, "");
+        house.script_tool(&root, id);
+    }
+    house.plugins.reload();
+    for name in ["a", "b"] {
+        assert_eq!(
+            problems(house.standing(name))[0].0,
+            "tool.id_taken",
+            "{name}"
+        );
+    }
+    house.accept("c");
+    let standing = house.standing("d");
+    let Standing::Broken { problems } = standing else {
+        panic!("{standing:?}");
+    };
+    assert_eq!(problems[0].file, "tools/free-name.tool.json");
 }

@@ -3,6 +3,7 @@
 //! [`PluginLoader`] reads them into [`PluginPackage`]s and says what is wrong with those it cannot read;
 //! [`PluginWatch`] tells when to read again; [`new_plugin`] begins one. Nothing of a plugin is run by reading it.
 
+mod absent;
 mod command;
 mod consent;
 mod declared;
@@ -32,7 +33,7 @@ mod wants;
 mod watch;
 mod yaml;
 
-pub use consent::{Consent, ConsentError, Consents, PluginState, decide};
+pub use consent::{Consent, ConsentError, Consents, Guard, PluginState, decide};
 pub use loader::{Found, PluginLoader, Reading, read_plugin, read_plugin_with_warnings};
 pub use manager::{PluginError, PluginManager, PluginParts, PluginStatus, Standing};
 pub use package::{

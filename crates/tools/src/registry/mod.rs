@@ -17,7 +17,7 @@ use tokio::sync::watch;
 pub use names::Lookup;
 pub use prepared::{Prepared, RegisterError};
 pub use snapshot::{Snapshot, Tool};
-pub use source::{Behind, Offer, Source};
+pub use source::{Behind, Change, Offer, Source};
 
 /// The tools of one running platform.
 pub struct Registry {
@@ -69,23 +69,47 @@ impl Registry {
         &self,
         changes: impl IntoIterator<Item = (String, Source)>,
     ) -> Vec<(String, RegisterError)> {
+        let changes = changes.into_iter().map(|(name, source)| Change {
+            name,
+            source: Some(source),
+            otherwise: Source::default(),
+        });
+        self.apply(changes)
+    }
+
+    /// Many changes as one: nobody ever sees some of them without the others.
+    pub fn apply(&self, changes: impl IntoIterator<Item = Change>) -> Vec<(String, RegisterError)> {
         let mut sources = self.lock();
         let changes: Vec<_> = changes.into_iter().collect();
-        for (name, _) in &changes {
-            sources.remove(name);
+        for change in &changes {
+            sources.remove(&change.name);
         }
         let mut failures = Vec::new();
         let mut taken = source::Taken::of(&sources);
-        for (name, source) in changes {
-            match taken.add(&name, &source) {
-                Ok(()) => {
-                    sources.insert(name, source);
+        for change in changes {
+            let fits = change
+                .source
+                .map(|source| taken.add(&change.name, &source).map(|()| source));
+            let source = match fits {
+                Some(Ok(source)) => source,
+                Some(Err(error)) => {
+                    failures.push((change.name.clone(), error));
+                    change.otherwise
                 }
-                Err(error) => failures.push((name, error)),
-            }
+                None => change.otherwise,
+            };
+            sources.insert(change.name, source);
         }
+        sources.retain(|_, source| !source.is_empty());
         self.publish(&sources);
         failures
+    }
+
+    /// Whether a source could stand beside those that are there.
+    pub fn check(&self, name: &str, source: &Source) -> Result<(), RegisterError> {
+        let mut others = self.lock().clone();
+        others.remove(name);
+        source::Taken::of(&others).add(name, source)
     }
 
     pub fn remove(&self, name: &str) {

@@ -27,7 +27,9 @@ pub enum RegisterError {
         part: &'static str,
         cause: String,
     },
-    #[error("The name '{name}' of tool {tool} is already taken by tool {other} of {source_name}")]
+    #[error(
+        "The name '{name}' of tool {tool} is already taken by tool {other} of {source_name} (letter case, '.' and ':' make no difference); choose another"
+    )]
     Taken {
         name: String,
         tool: ToolId,
@@ -41,6 +43,16 @@ pub enum RegisterError {
 }
 
 impl RegisterError {
+    /// The tool that it is about.
+    pub const fn tool(&self) -> Option<&ToolId> {
+        match self {
+            Self::TooManyAliases { tool }
+            | Self::Schema { tool, .. }
+            | Self::Taken { tool, .. } => Some(tool),
+            Self::BadId(_) | Self::Declaration(_) | Self::Service { .. } => None,
+        }
+    }
+
     /// Stable name. It never changes once released.
     pub const fn code(&self) -> &'static str {
         match self {

@@ -8,6 +8,7 @@ use innkeeper_protocol::ToolId;
 use super::{Prepared, RegisterError};
 use crate::Executor;
 use crate::hook::Hook;
+use crate::pattern::loose;
 
 /// All that a plugin, the platform itself or an engine offers.
 #[derive(Clone, Default)]
@@ -18,6 +19,30 @@ pub struct Source {
     pub services: Vec<(String, Arc<dyn Executor>)>,
     /// Services of others that this source may replace: granted by a person.
     pub may_replace: BTreeSet<String>,
+}
+
+impl Source {
+    fn offers(&self) -> impl Iterator<Item = (&ToolId, &ToolId)> {
+        self.tools.iter().flat_map(|offer| {
+            let definition = &offer.prepared.definition;
+            std::iter::once(&definition.id)
+                .chain(&definition.aliases)
+                .map(|name| (name, &definition.id))
+        })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.tools.is_empty() && self.hooks.is_empty() && self.services.is_empty()
+    }
+}
+
+/// What becomes of one source.
+pub struct Change {
+    pub name: String,
+    /// `None` takes it away.
+    pub source: Option<Source>,
+    /// What stands in its place where it is taken away or does not fit.
+    pub otherwise: Source,
 }
 
 /// A tool and what stands behind it.
@@ -50,7 +75,8 @@ impl Offer {
     }
 }
 
-/// Names in use: of tools (ids and aliases) and of services, each with its owner.
+/// Names in use: of tools (ids and aliases) and of services, each with its owner. Names of tools are compared
+/// loosely: one that looks like another's would be taken for it.
 pub(super) struct Taken {
     tools: HashMap<String, (ToolId, String)>,
     services: HashMap<String, String>,
@@ -71,25 +97,22 @@ impl Taken {
     /// All or nothing: a source that does not fit leaves no trace.
     pub(super) fn add(&mut self, name: &str, source: &Source) -> Result<(), RegisterError> {
         let mut own: HashMap<&str, &ToolId> = HashMap::new();
-        for offer in &source.tools {
-            let definition = &offer.prepared.definition;
-            for id in std::iter::once(&definition.id).chain(&definition.aliases) {
-                let other = match self.tools.get(id.as_str()) {
-                    Some((other, owner)) => Some((other.clone(), owner.clone())),
-                    // A tool may name itself twice.
-                    None => own
-                        .insert(id.as_str(), &definition.id)
-                        .filter(|other| *other != &definition.id || *id == definition.id)
-                        .map(|other| (other.clone(), name.to_owned())),
-                };
-                if let Some((other, source_name)) = other {
-                    return Err(RegisterError::Taken {
-                        name: id.to_string(),
-                        tool: definition.id.clone(),
-                        other,
-                        source_name,
-                    });
-                }
+        for (id, tool) in source.offers() {
+            let other = match self.tools.get(&loose(id.as_str())) {
+                Some((other, owner)) => Some((other.clone(), owner.clone())),
+                // A tool may name itself twice.
+                None => own
+                    .insert(id.as_str(), tool)
+                    .filter(|other| *other != tool || id == tool)
+                    .map(|other| (other.clone(), name.to_owned())),
+            };
+            if let Some((other, source_name)) = other {
+                return Err(RegisterError::Taken {
+                    name: id.to_string(),
+                    tool: tool.clone(),
+                    other,
+                    source_name,
+                });
             }
         }
         for (service, _) in &source.services {
@@ -107,14 +130,9 @@ impl Taken {
     }
 
     fn enter(&mut self, name: &str, source: &Source) {
-        for offer in &source.tools {
-            let definition = &offer.prepared.definition;
-            for id in std::iter::once(&definition.id).chain(&definition.aliases) {
-                self.tools.insert(
-                    id.as_str().to_owned(),
-                    (definition.id.clone(), name.to_owned()),
-                );
-            }
+        for (id, tool) in source.offers() {
+            self.tools
+                .insert(loose(id.as_str()), (tool.clone(), name.to_owned()));
         }
         for (service, _) in &source.services {
             self.services
