@@ -34,9 +34,9 @@ macro_rules! points {
 }
 
 points! {
-    /// Subject: `{tool, arguments, caller}`. A change replaces `arguments`, which are checked again.
+    /// Subject: `{tool, service?, arguments, caller}`. A change replaces `arguments`, which are checked again.
     ToolBeforeCall = "hook:server:tool:before-call";
-    /// Subject: `{tool, arguments, caller, outcome}`. A change replaces the result.
+    /// Subject: `{tool, service?, arguments, caller, outcome}`. A change replaces the result.
     ToolAfterCall = "hook:server:tool:after-call";
     WorkflowBeforeExecute = "hook:server:workflow:before-execute";
     WorkflowAfterExecute = "hook:server:workflow:after-execute";
@@ -157,19 +157,24 @@ impl Hooks {
         self.0.iter()
     }
 
-    /// Whether anyone would be asked: making up the subject costs, so ask this first.
-    pub fn any(&self, point: HookPoint, about: &str) -> bool {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether anyone would be asked: making up the subject costs, so ask this first. `about` are all names of it.
+    pub fn any(&self, point: HookPoint, about: &[&str]) -> bool {
         self.of(point, about).next().is_some()
     }
 
     fn of<'h>(
         &'h self,
         point: HookPoint,
-        about: &'h str,
+        about: &'h [&'h str],
     ) -> impl Iterator<Item = &'h Arc<dyn Hook>> {
+        let concerned = move |hook: &Arc<dyn Hook>| about.iter().any(|name| hook.concerns(name));
         self.0
             .iter()
-            .filter(move |hook| hook.point() == point && hook.concerns(about))
+            .filter(move |hook| hook.point() == point && concerned(hook))
     }
 
     /// Asks each in turn. `apply` puts a change into the subject, so that the next hook sees it; what it
@@ -177,7 +182,7 @@ impl Hooks {
     pub async fn ask(
         &self,
         point: HookPoint,
-        about: &str,
+        about: &[&str],
         subject: &mut Json,
         apply: impl Fn(&mut Json, Json) -> Result<(), String>,
     ) -> Result<Vec<String>, Refusal> {

@@ -66,7 +66,7 @@ fn push(subject: &mut Json, value: Json) -> Result<(), String> {
 async fn ask(hooks: Vec<Arc<dyn Hook>>) -> (Json, Result<Vec<String>, Refusal>) {
     let mut subject = json!([]);
     let end = Hooks::new(hooks)
-        .ask(HookPoint::ToolBeforeCall, "t", &mut subject, push)
+        .ask(HookPoint::ToolBeforeCall, &["t"], &mut subject, push)
         .await;
     (subject, end)
 }
@@ -142,9 +142,9 @@ async fn one_that_does_not_matter_is_passed_over() {
 #[test]
 fn only_those_concerned_are_asked() {
     let hooks = Hooks::new([adds("a", 0, 1)]);
-    assert!(hooks.any(HookPoint::ToolBeforeCall, "t"));
-    assert!(!hooks.any(HookPoint::ToolBeforeCall, "other"));
-    assert!(!hooks.any(HookPoint::ToolAfterCall, "t"));
+    assert!(hooks.any(HookPoint::ToolBeforeCall, &["t"]));
+    assert!(!hooks.any(HookPoint::ToolBeforeCall, &["other"]));
+    assert!(!hooks.any(HookPoint::ToolAfterCall, &["t"]));
 }
 
 #[test]

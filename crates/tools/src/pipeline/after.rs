@@ -3,32 +3,33 @@
 use innkeeper_protocol::{ErrorCode, Failure, Outcome};
 use serde_json::{Map, Value as Json, json};
 
-use super::before::about;
+use super::before::subject;
 use crate::Caller;
 use crate::hook::{HookPoint, Hooks};
+use crate::registry::Tool;
 
 /// Gives the outcome to go on with, and whether it was changed.
 pub(super) async fn ask(
     hooks: &Hooks,
     caller: &Caller,
-    tool: &str,
+    tool: &Tool,
     arguments: &Map<String, Json>,
     outcome: Outcome,
 ) -> (Outcome, bool) {
-    if !hooks.any(HookPoint::ToolAfterCall, tool) {
+    if hooks.is_empty() {
         return (outcome, false);
     }
-    let mut subject = json!({
-        "hook": HookPoint::ToolAfterCall.as_str(),
-        "tool": tool,
-        "arguments": arguments,
-        "caller": about(caller),
-        "outcome": outcome,
-    });
+    let ids = tool.ids();
+    if !hooks.any(HookPoint::ToolAfterCall, &ids) {
+        return (outcome, false);
+    }
+    let arguments = Json::Object(arguments.clone());
+    let mut subject = subject(HookPoint::ToolAfterCall, tool, caller, arguments);
+    subject["outcome"] = json!(outcome);
     let end = hooks
         .ask(
             HookPoint::ToolAfterCall,
-            tool,
+            &ids,
             &mut subject,
             |subject, value| {
                 let Some(outcome) = subject.get_mut("outcome") else {

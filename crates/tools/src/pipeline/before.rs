@@ -15,20 +15,18 @@ pub(super) async fn ask(
     tool: &Tool,
     arguments: Map<String, Json>,
 ) -> Result<Map<String, Json>, Outcome> {
-    let id = tool.definition().id.as_str();
-    if !hooks.any(HookPoint::ToolBeforeCall, id) {
+    if hooks.is_empty() {
         return Ok(arguments);
     }
-    let mut subject = json!({
-        "hook": HookPoint::ToolBeforeCall.as_str(),
-        "tool": id,
-        "arguments": arguments,
-        "caller": about(caller),
-    });
+    let ids = tool.ids();
+    if !hooks.any(HookPoint::ToolBeforeCall, &ids) {
+        return Ok(arguments);
+    }
+    let mut subject = subject(HookPoint::ToolBeforeCall, tool, caller, arguments.into());
     let changed = hooks
         .ask(
             HookPoint::ToolBeforeCall,
-            id,
+            &ids,
             &mut subject,
             |subject, value| {
                 let Json::Object(value) = value else {
@@ -68,13 +66,23 @@ pub(super) async fn ask(
     }
 }
 
-pub(super) fn about(caller: &Caller) -> Json {
-    json!({
-        "user": caller.user,
-        "actor": caller.actor.to_string(),
-        "project": caller.project,
-        "run": caller.run,
-    })
+/// What hooks are told. `service` is there where the tool is another name for it.
+pub(super) fn subject(point: HookPoint, tool: &Tool, caller: &Caller, arguments: Json) -> Json {
+    let mut subject = json!({
+        "hook": point.as_str(),
+        "tool": tool.definition().id,
+        "arguments": arguments,
+        "caller": {
+            "user": caller.user,
+            "actor": caller.actor.to_string(),
+            "project": caller.project,
+            "run": caller.run,
+        },
+    });
+    if let Some(beneath) = tool.stands_on() {
+        subject["service"] = json!(beneath.id);
+    }
+    subject
 }
 
 fn refused(refusal: Refusal) -> Outcome {

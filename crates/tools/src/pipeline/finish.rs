@@ -48,7 +48,6 @@ pub(crate) async fn finish(
 ) -> Finished {
     trail.tried(ended.attempts);
     let redactor = shared.redactor.load_full();
-    let id = job.tool.definition().id.as_str();
     let checked = ended
         .result
         .and_then(|result| checked(job, &redactor, result));
@@ -62,7 +61,8 @@ pub(crate) async fn finish(
         Err(Stopped::Cancelled) => (job.cancelled(), None, None),
         Err(Stopped::Failed(error)) => (error.into(), None, None),
     };
-    let (mut outcome, changed) = after::ask(hooks, &job.caller, id, &job.arguments, outcome).await;
+    let (mut outcome, changed) =
+        after::ask(hooks, &job.caller, &job.tool, &job.arguments, outcome).await;
     if changed {
         // What a hook took away must not stand in a file either.
         (whole, full) = (None, None);

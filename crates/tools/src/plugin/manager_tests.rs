@@ -1,6 +1,7 @@
 use std::fs;
 use std::path::Path;
 
+use async_trait::async_trait;
 use innkeeper_protocol::event::RunId;
 use innkeeper_protocol::{Observation, parse, render_observation};
 use innkeeper_store::{LocalBus, Store};
@@ -10,6 +11,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::builtin;
 use crate::engine::NoEngine;
+use crate::hook::{HookAction, HookError, HookPoint};
 use crate::policy::{Nobody, Policy};
 use crate::registry::Lookup;
 use crate::script::{Interpreters, Unsandboxed};
@@ -225,8 +227,37 @@ async fn another_name_for_a_service_is_no_way_around_its_rules() {
     assert!(said[0].error_code().is_some(), "{said:?}");
     let read = "<ACTION><File.Read><file_path>a.txt</file_path></File.Read></ACTION>";
     assert!(house.say(read).await[0].contains("salt"));
+    let guard = Source {
+        hooks: vec![Arc::new(Guard)],
+        ..Source::default()
+    };
+    house.manager.registry().replace("guard", guard).unwrap();
+    let said = house.say(call).await;
+    assert!(said[0].contains("guarded File.Delete"), "{said:?}");
+    house.manager.registry().remove("guard");
     let said = house.say(call).await;
     assert!(said[0].contains("successfully"), "{said:?}");
+}
+
+/// Refuses every deletion.
+struct Guard;
+
+#[async_trait]
+impl Hook for Guard {
+    fn name(&self) -> &str {
+        "guard"
+    }
+    fn point(&self) -> HookPoint {
+        HookPoint::ToolBeforeCall
+    }
+    fn concerns(&self, subject: &str) -> bool {
+        subject == "File.Delete"
+    }
+    async fn run(&self, subject: &serde_json::Value) -> Result<HookAction, HookError> {
+        Ok(HookAction::Refuse {
+            reason: format!("guarded {}", subject["service"].as_str().unwrap()),
+        })
+    }
 }
 
 #[tokio::test]

@@ -30,6 +30,14 @@ impl Tool {
         self.stands_on.as_ref()
     }
 
+    /// Its id, and that of the tool it stands on.
+    pub(crate) fn ids(&self) -> Vec<&str> {
+        let beneath = self.stands_on.iter().map(|beneath| beneath.id.as_str());
+        std::iter::once(self.prepared.definition.id.as_str())
+            .chain(beneath)
+            .collect()
+    }
+
     pub(crate) fn parameters(&self) -> &Validator {
         &self.prepared.parameters
     }

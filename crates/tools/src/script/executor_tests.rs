@@ -417,7 +417,7 @@ print(json.dumps({
         let asked = hooks
             .ask(
                 HookPoint::ToolBeforeCall,
-                "File.Write",
+                &["File.Write"],
                 &mut subject,
                 |_, _| Ok(()),
             )
