@@ -126,6 +126,10 @@ impl Settings {
             path: name.clone(),
             why,
         };
+        // A pipe would be waited for.
+        if std::fs::metadata(path).is_ok_and(|about| !about.is_file()) {
+            return Err(unreadable("it is no plain file".to_owned()));
+        }
         let file = match std::fs::File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

@@ -233,7 +233,7 @@ impl Desk {
                 .collect();
             let outcome = Outcome::Notice {
                 reason: "unknown_reference".to_owned(),
-                message: format!("{} names nothing and was left as it is", names.join(", ")),
+                message: format!("Nothing is known by {}; left as written", names.join(", ")),
             };
             self.ran.observations.push(Observation::new("", outcome));
         }

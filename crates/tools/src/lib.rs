@@ -41,6 +41,6 @@ pub use manager::{Parts, ToolManager};
 pub use pattern::Pattern;
 pub use redact::{Redactor, redact_arguments};
 pub use registry::{Registry, Snapshot, Tool};
-pub use run::{RunOptions, ToolRun};
+pub use run::{ResultLength, RunOptions, ToolRun};
 pub use secret::{Secret, SecretName, Secrets, SecretsError};
 pub use task::{TaskProgress, TaskRecord, TaskStatus, Tasks};

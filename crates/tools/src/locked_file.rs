@@ -23,6 +23,8 @@ pub(crate) enum LockedFileError {
         doing: &'static str,
         source: io::Error,
     },
+    #[error("{0} is no plain file")]
+    NotPlain(PathBuf),
     #[error("{0} is larger than {MAX_KEPT_FILE_BYTES} bytes")]
     TooLarge(PathBuf),
     #[error(
@@ -43,6 +45,10 @@ impl LockedFileError {
 
 /// The whole text, or nothing if there is no file. Needs no lock: the file is only ever replaced whole.
 pub(crate) fn read(path: &Path, readers: Readers) -> Result<Option<String>, LockedFileError> {
+    // A pipe would be waited for.
+    if fs::metadata(path).is_ok_and(|about| !about.is_file()) {
+        return Err(LockedFileError::NotPlain(path.to_owned()));
+    }
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

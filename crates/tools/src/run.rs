@@ -25,8 +25,19 @@ use crate::{BudgetLimits, Caller, block, mention};
 pub struct RunOptions {
     pub budget: BudgetLimits,
     pub cancel: CancellationToken,
+    pub results: ResultLength,
     /// Within what a `request_id` means one thing; the run's own id if nothing else is said.
     pub request_scope: Option<String>,
+}
+
+/// How much of a result is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ResultLength {
+    /// The beginning of a long one; the whole is kept in a file. For models.
+    #[default]
+    Capped,
+    /// All of it. For people and programs.
+    Whole,
 }
 
 /// A run at work. Clones are the same run.
@@ -38,6 +49,7 @@ pub struct ToolRun {
     pub(crate) budget: Arc<Budget>,
     pub(crate) cancel: CancellationToken,
     pub(crate) request_scope: Arc<str>,
+    pub(crate) results: ResultLength,
     names: Arc<Mutex<HashMap<Protocol, Arc<Aliases>>>>,
     _end: Arc<End>,
 }
@@ -83,6 +95,7 @@ impl ToolRun {
             shared,
             budget: Arc::new(Budget::new(options.budget)),
             cancel: options.cancel,
+            results: options.results,
             request_scope: scope.into(),
             caller: Arc::new(caller),
         }

@@ -237,7 +237,8 @@ fn secret_in(item: &Item, name: &SecretName) -> Result<Secret, SecretsError> {
 
 fn check(secret: &Secret, name: &SecretName) -> Result<(), SecretsError> {
     let text = secret.expose();
-    if text.chars().nth(MIN_SECRET_CHARS - 1).is_none() {
+    // Blanks do not count: they would be found, and hidden, everywhere.
+    if text.trim().chars().nth(MIN_SECRET_CHARS - 1).is_none() {
         return Err(SecretsError::TooShort(name.clone()));
     }
     match text.len() > MAX_SECRET_BYTES || text.contains('\0') {

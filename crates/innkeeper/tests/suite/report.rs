@@ -6,7 +6,7 @@ use std::path::Path;
 use super::home::House;
 use super::process::Run;
 
-const REPORT: &str = include_str!("../../../../examples/report.txt");
+const REPORT: &str = include_str!("../../../testkit/fixtures/report.txt");
 const KIT: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../testkit/fixtures/plugins/report-kit"

@@ -317,3 +317,38 @@ fn a_log_that_somebody_changed_is_found_out() {
     assert_eq!(run.code, Some(1));
     assert_eq!(run.json()["broken"]["id"], 1);
 }
+
+#[test]
+fn a_person_gets_the_whole_result_and_gives_exact_texts() {
+    let house = House::new();
+    let long = "line\n".repeat(10_000);
+    house.write("projects/default/long.txt", &long);
+    let words = ["tools", "call", "Text.Count", "--args"];
+    let args = serde_json::json!({ "text": long }).to_string();
+    assert_eq!(
+        house.json(&[&words[..], &[&args]].concat())["outcome"],
+        "success"
+    );
+    let run = house.run(&[
+        "tools",
+        "call",
+        "Text.Replace",
+        "--args",
+        &serde_json::json!({"text": long, "find": "line", "replace": "row"}).to_string(),
+    ]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(run.stdout.len() > 40_000, "{}", run.stdout.len());
+
+    for _ in 0..2 {
+        let run = house.run(&[
+            "tools",
+            "call",
+            "File.Append",
+            "file_path=log.txt",
+            "content= a\n",
+        ]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+    }
+    let log = std::fs::read_to_string(house.path().join("projects/default/log.txt")).unwrap();
+    assert_eq!(log, " a\n a\n");
+}

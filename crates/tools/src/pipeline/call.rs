@@ -131,6 +131,7 @@ async fn go(
             ExecutionMode::Async => run.cancel.child_token(),
         },
         run: run.cancel.clone(),
+        results: run.results,
         tool,
     };
     match job.tool.definition().execution.mode {

@@ -15,7 +15,7 @@ use crate::limits::{
 };
 use crate::registry::Tool;
 use crate::unwind::{Panicked, caught};
-use crate::{CallContext, Caller, Invocation, Progress, ToolError};
+use crate::{CallContext, Caller, Invocation, Progress, ResultLength, ToolError};
 
 /// A call that may run: everything was checked.
 #[derive(Clone)]
@@ -29,6 +29,7 @@ pub(crate) struct Job {
     pub(crate) cancel: CancellationToken,
     /// Stops the whole run.
     pub(crate) run: CancellationToken,
+    pub(crate) results: ResultLength,
 }
 
 impl Job {

@@ -65,6 +65,7 @@ fn job(
         retry,
         cancel: CancellationToken::new(),
         run: CancellationToken::new(),
+        results: ResultLength::Capped,
     };
     (job, executor)
 }

@@ -17,7 +17,7 @@ use crate::file::WriteMode;
 use crate::hook::Hooks;
 use crate::limits::{MAX_RESULT_BYTES, MAX_SHOWN_CHARS, MAX_TOLD_BEGINNING};
 use crate::manager::Shared;
-use crate::{FileError, FileUri, Redactor};
+use crate::{FileError, FileUri, Redactor, ResultLength};
 
 /// What became of a call.
 pub(crate) struct Finished {
@@ -127,7 +127,7 @@ fn capped(shared: &Arc<Shared>, job: &Job, result: &Json) -> Shown {
             ),
         );
         (outcome, None)
-    } else if chars <= MAX_SHOWN_CHARS as u64 {
+    } else if job.results == ResultLength::Whole || chars <= MAX_SHOWN_CHARS as u64 {
         let outcome = Outcome::Success {
             result: result.clone(),
             spilled: None,

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::PluginPackage;
@@ -78,7 +79,7 @@ impl PluginLoader {
 fn scan_folder(folder: &Path) -> Vec<Found> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
         Err(error) => {
             let problem = about_folder(Code::Unreadable, unreadable(&error));
             return vec![broken(folder.to_owned(), problem)];
@@ -140,6 +141,11 @@ fn looks_like_plugin(path: &Path) -> bool {
     let name = path.file_name().unwrap_or(OsStr::new(""));
     if !path.is_dir() || is_noise(name) || name.to_string_lossy().starts_with('.') {
         return false;
+    }
+    // A folder that cannot be looked into may well be one.
+    let is_closed = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+    if fs::read_dir(path).err().is_some_and(is_closed) {
+        return true;
     }
     let has = |file: &str| path.join(file).symlink_metadata().is_ok();
     has(MANIFEST)

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use innkeeper_protocol::{
-    Argument, Observation, OnError, Outcome, Protocol, Span, Text, ToolCallRequest, Value,
+    Argument, Observation, OnError, Outcome, Protocol, Span, Text, ToolCallRequest, ToolDefinition,
+    Value,
 };
-use innkeeper_tools::{Caller, RunOptions, ToolRun};
+use innkeeper_tools::{Caller, ResultLength, RunOptions, ToolRun};
 use serde_json::{Map, Value as Json};
 
 use super::{Ended, find};
@@ -35,11 +36,12 @@ pub(super) fn run(args: &ToolCallArgs, home: &Home, screen: &Screen) -> Result<E
             caller,
             RunOptions {
                 budget: platform.budget.clone(),
+                results: ResultLength::Whole,
                 ..RunOptions::default()
             },
         );
-        let tool = find(&platform, &args.id)?.definition().id.to_string();
-        let request = request(tool, arguments);
+        let tool = find(&platform, &args.id)?;
+        let request = request(tool.definition(), arguments);
         let heard = watch(&run, screen, answer(&run, &request, args.no_wait)).await;
         drop(run);
         platform.close().await?;
@@ -95,13 +97,27 @@ fn tell(observation: Observation, screen: &Screen) -> Result<Ended, Failure> {
     Ok(Ended::Done)
 }
 
-fn request(tool: String, arguments: Vec<Argument<'static>>) -> ToolCallRequest<'static> {
+fn request(
+    tool: &ToolDefinition,
+    mut arguments: Vec<Argument<'static>>,
+) -> ToolCallRequest<'static> {
+    for argument in &mut arguments {
+        // Where a text is wanted, it is what was typed, to the last line break.
+        let takes_text = |(name, schema): (&str, &Json)| {
+            name == argument.name && schema.get("type").and_then(Json::as_str) == Some("string")
+        };
+        if tool.properties().any(takes_text)
+            && let Value::Text(text) = &argument.value
+        {
+            argument.value = Value::Json(text.raw().into());
+        }
+    }
     ToolCallRequest {
         protocol: Protocol::ToolCall,
         call_id: None,
         request_id: None,
         index: 1,
-        tool: Cow::Owned(tool),
+        tool: Cow::Owned(tool.id.to_string()),
         arguments,
         modifiers: Vec::new(),
         on_error: OnError::Stop,
