@@ -1,7 +1,7 @@
 //! Whether this call may be made: the policy, and a person where the policy says to ask.
 //!
 //! Who does something in a roundabout way needs leave for the thing itself: a tool that stands on another's service
-//! is judged as that one too, and `uri_x` as `File.Read`.
+//! is judged as that one too; `uri_x`, and a file that a script is handed, as `File.Read`.
 
 use std::sync::{Arc, LazyLock};
 
@@ -9,6 +9,7 @@ use innkeeper_protocol::{BoundCall, ErrorCode, Failure, Outcome, ToolDefinition}
 use innkeeper_store::AuditDecision;
 use serde_json::{Map, Value as Json};
 
+use super::stop;
 use super::trail::Trail;
 use crate::builtin::file::read;
 use crate::policy::{ApprovalRequest, Decision, Question};
@@ -21,6 +22,12 @@ pub(super) async fn authorise(
     arguments: &Map<String, Json>,
     trail: &mut Trail,
 ) -> Result<(), Outcome> {
+    for (name, schema) in tool.definition().properties() {
+        let is_file = schema.get("x-file") == Some(&Json::Bool(true));
+        if let Some(Json::String(uri)) = arguments.get(name).filter(|_| is_file) {
+            may_read(run, uri, trail).await?;
+        }
+    }
     if let Some(beneath) = tool.stands_on() {
         settle(run, beneath, arguments, None, trail).await?;
     }
@@ -33,19 +40,23 @@ pub(super) async fn authorise_reading(
     bound: &BoundCall,
     trail: &mut Trail,
 ) -> Result<(), Outcome> {
-    static READING: LazyLock<Arc<ToolDefinition>> = LazyLock::new(|| Arc::new(read::definition()));
     for argument in bound.uris.values() {
-        if run.caller.reach.denies(&READING) {
-            return Err(Outcome::Error(Failure::new(
-                ErrorCode::ToolPolicyDenied,
-                "the profile of this agent does not let it read files, which uri_ would do",
-            )));
-        }
-        let arguments = Map::from_iter([("file_path".to_owned(), argument.uri.as_str().into())]);
-        let shown = Json::Object(arguments.clone());
-        settle(run, &READING, &arguments, Some(shown), trail).await?;
+        may_read(run, &argument.uri, trail).await?;
     }
     Ok(())
+}
+
+async fn may_read(run: &ToolRun, uri: &str, trail: &mut Trail) -> Result<(), Outcome> {
+    static READING: LazyLock<Arc<ToolDefinition>> = LazyLock::new(|| Arc::new(read::definition()));
+    if run.caller.reach.denies(&READING) {
+        return Err(stop(
+            ErrorCode::ToolPolicyDenied,
+            "the profile of this agent does not let it read files, and this call would",
+        ));
+    }
+    let arguments = Map::from_iter([("file_path".to_owned(), uri.into())]);
+    let shown = Json::Object(arguments.clone());
+    settle(run, &READING, &arguments, Some(shown), trail).await
 }
 
 /// `shown` is what a person is shown of the arguments, where that is not what the trail keeps.

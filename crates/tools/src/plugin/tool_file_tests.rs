@@ -2,7 +2,7 @@ use super::*;
 use crate::plugin::ScriptCommand;
 use crate::plugin::testing::{MINIMAL, Sample, row};
 
-const SEED: &str = r#"{
+const FIRST_FORM: &str = r#"{
   "id": "BilibiliFetch:getSubtitle",
   "displayName": "获取 Bilibili 视频字幕",
   "description": "输入 Bilibili 视频 URL 或 BV 号，获取字幕内容",
@@ -48,7 +48,7 @@ fn script(tool: &PluginTool) -> &ScriptCommand {
 
 #[test]
 fn the_first_form_is_read() {
-    let sample = Sample::tool(SEED);
+    let sample = Sample::tool(FIRST_FORM);
     let reading = sample.read();
     assert_eq!(reading.warnings, []);
     let package = reading.outcome.unwrap();
@@ -576,7 +576,9 @@ fn schemas_may_nest_and_refer_to_themselves() {
 fn what_the_plugin_asks_for_holds_for_its_tools() {
     let manifest =
         format!("{MINIMAL}tools: {{entry: tools}}\npermissions: {{network: [a.example]}}\n");
-    let package = Sample::tool(SEED).file("plugin.yaml", manifest).package();
+    let package = Sample::tool(FIRST_FORM)
+        .file("plugin.yaml", manifest)
+        .package();
     assert_eq!(
         script(&package.tools[0]).hosts,
         ["a.example", "api.bilibili.com"]

@@ -431,3 +431,29 @@ async fn what_may_not_be_read_comes_in_by_no_uri() {
         }
     }
 }
+
+/// The same for a file that the tool is handed.
+#[tokio::test]
+async fn what_may_not_be_read_is_handed_to_no_tool() {
+    let world = World::new().await;
+    let parameters = object(json!({"file": {"type": "string", "x-file": true}}), &[]);
+    let mode = innkeeper_protocol::ExecutionMode::Sync;
+    let tool = world.tool("Count", mode, parameters, |_, _| {
+        Box::pin(async { Ok(json!(1)) })
+    });
+    world.offer("plugin:count", vec![tool]);
+    let place = json!({"file_path": "user://projects/default/private/*"});
+    rules(
+        &world,
+        json!([{"tool": "File.Read", "arguments": place, "decision": "deny"}]),
+    );
+    for (path, code) in [
+        ("private/a.txt", "tool.policy_denied"),
+        ("public/a.txt", "ok"),
+    ] {
+        let said = world
+            .say(&tam(&format!("command: Count\n file: {path}")))
+            .await;
+        assert_eq!(codes(&said), [code], "{path}: {:?}", told(&said));
+    }
+}
