@@ -135,6 +135,7 @@ fn strictest<'p>(rules: &'p [Rule], question: &Question<'_>) -> Option<Candidate
             candidate.decision(),
             candidate.unknown.is_none(),
             candidate.rule.label(),
+            candidate.rule.decision,
             candidate.rule.reason.clone(),
         )
     })

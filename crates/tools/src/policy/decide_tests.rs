@@ -403,3 +403,15 @@ fn the_rules_reason_is_passed_on() {
     let verdict = decide(&policy, &tool("T", "builtin"), "person", &json!({}));
     assert_eq!(verdict.reason.as_deref(), Some("not on Sundays"));
 }
+
+/// Two rules that differ in nothing but what they say, and neither can be decided.
+#[test]
+fn the_words_of_a_verdict_do_not_depend_on_the_order_either() {
+    let rule = |decision: &str| json!({"arguments": {"file_path": "*.md"}, "decision": decision});
+    let arguments = json!({"file_path": {}});
+    let told = |rules: [&str; 2]| {
+        let policy = Policy::read(rules.map(rule).to_vec()).unwrap();
+        decide(&policy, &tool("T", "builtin"), "person", &arguments)
+    };
+    assert_eq!(told(["allow", "deny"]), told(["deny", "allow"]));
+}
