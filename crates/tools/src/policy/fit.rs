@@ -89,10 +89,12 @@ fn find<'q>(name: &str, question: &Question<'q>) -> Found<'q> {
         }
         None => (name.to_owned(), ""),
     };
-    // Names that are equal in this form cannot stand beside each other in one tool.
+    // Declared names that are equal in this form cannot stand beside each other in one tool. Others can, where a tool
+    // takes any: then the one that is named is meant.
     let wanted = key::normalise(&first);
     let same = |key: &str| *key == *first || key::normalise(key) == wanted;
-    let given = question.arguments.iter().find(|(key, _)| same(key));
+    let exact = question.arguments.get_key_value(&first);
+    let given = exact.or_else(|| question.arguments.iter().find(|(key, _)| same(key)));
     let given = given.filter(|(_, value)| !value.is_null());
     let declared = question.tool.properties().find(|(key, _)| same(key));
     let value = match (given, declared) {

@@ -357,3 +357,22 @@ fn arguments_are_named_in_any_spelling_or_by_pointer() {
         row(rule("/a~1b"), json!({"a/b": "x"}), DENY, "it"),
     ]);
 }
+
+/// A tool that takes any argument may be given two that look alike.
+#[test]
+fn the_argument_that_a_rule_names_is_the_one_it_looks_at() {
+    let rules = json!([
+        {"tool": "*", "decision": "deny"},
+        {"name": "narrow", "tool": "*", "arguments": {"extra": "safe"}, "decision": "allow"},
+    ]);
+    let rules = rules.as_array().unwrap().clone();
+    let policy = Policy::read(rules).unwrap();
+    for (arguments, decision) in [
+        (json!({"Extra": "safe", "extra": "danger"}), DENY),
+        (json!({"Extra": "danger", "extra": "safe"}), ALLOW),
+        (json!({"Extra": "safe"}), ALLOW),
+    ] {
+        let verdict = decide(&policy, &tool("T", "builtin"), "person", &arguments);
+        assert_eq!(verdict.decision, decision, "{arguments}");
+    }
+}
