@@ -2,6 +2,7 @@
 //!
 //! Owns the tables: hooks and places of the page, file URIs, hosts.
 
+use super::OWN_PROJECT;
 use url::Host;
 
 use super::place::did_you_mean;
@@ -105,9 +106,12 @@ pub(super) fn is_service_name(text: &str) -> bool {
 
 /// A place in people's files in its canonical form: `fam://x/…` is only another way to write it.
 pub(super) fn file_uri(text: &str) -> Result<String, String> {
+    if text == OWN_PROJECT {
+        return Ok(text.to_owned());
+    }
     let Some((scheme, path)) = text.split_once("://") else {
         return Err(format!(
-            "'{text}' is no place for files; write user://… or shared://…"
+            "'{text}' is no place for files; write user://…, shared://… or project"
         ));
     };
     let uri = match (scheme, path.split_once('/').unwrap_or((path, ""))) {
@@ -118,7 +122,7 @@ pub(super) fn file_uri(text: &str) -> Result<String, String> {
         }
         _ => {
             return Err(format!(
-                "'{text}' is no place for files; write user://… or shared://…"
+                "'{text}' is no place for files; write user://…, shared://… or project"
             ));
         }
     };

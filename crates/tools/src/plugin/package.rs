@@ -126,6 +126,9 @@ impl fmt::Display for Permission {
     }
 }
 
+/// As a place for files: the project that a call is made in.
+pub const OWN_PROJECT: &str = "project";
+
 /// A set of permissions, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -265,10 +265,11 @@ import json
 print(json.dumps({"success": True, "files": [{"uri": "user://projects/default/a", "text": "A"}, {"uri": "user://b", "base64": "AP8="}]}))
 "#;
     for (granted, wanted, allowed) in [
-        (&[][..], &[][..], &["user://projects/default/*"][..]),
+        (&[][..], &[][..], &[][..]),
+        (&["file:read:user://*"], &["user://*"], &[]),
         (
-            &["file:read:user://*"],
-            &["user://*"],
+            &["file:write:project"],
+            &["project"],
             &["user://projects/default/*"],
         ),
         (

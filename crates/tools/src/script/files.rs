@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::ScriptPlugin;
 use crate::limits::MAX_SCRIPT_FILE_BYTES;
-use crate::plugin::ScriptCommand;
+use crate::plugin::{OWN_PROJECT, ScriptCommand};
 use crate::{Caller, Invocation, Pattern, ToolError};
 
 /// Reads and writes people's files for scripts, with the rights of the caller and no more.
@@ -65,8 +65,7 @@ fn refuse(uri: &str) -> ToolError {
     ToolError::unavailable(format!("{uri}: scripts have no files here")).because("script.no_files")
 }
 
-/// What a plugin was granted for files, as patterns; the caller's own project where it was granted nothing.
-/// A command that names what it wants gets no more than that.
+/// What a plugin was granted for files, as patterns. A command that names what it wants gets no more than that.
 pub(super) fn allowed(
     kind: &str,
     plugin: &ScriptPlugin,
@@ -74,22 +73,15 @@ pub(super) fn allowed(
     caller: &Caller,
 ) -> Vec<Pattern> {
     let prefix = format!("file:{kind}:");
-    let granted: Vec<&str> = plugin
+    plugin
         .granted
         .iter()
         .filter_map(|permission| permission.as_str().strip_prefix(&prefix))
-        .collect();
-    if granted.is_empty() {
-        return vec![Pattern::new(format!(
-            "user://projects/{}/*",
-            caller.project
-        ))];
-    }
-    let wanted = |uri: &&str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == uri);
-    granted
-        .into_iter()
-        .filter(wanted)
-        .map(Pattern::new)
+        .filter(|place| wanted.is_empty() || wanted.iter().any(|wanted| wanted == place))
+        .map(|place| match place {
+            OWN_PROJECT => Pattern::new(format!("user://projects/{}/*", caller.project)),
+            place => Pattern::new(place),
+        })
         .collect()
 }
 

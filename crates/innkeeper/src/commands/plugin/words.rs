@@ -61,11 +61,21 @@ const KINDS: &[(&str, &str, &str)] = &[
         "run the program {} on this machine",
         "在本机运行程序 {}",
     ),
+    (
+        "file:read:project",
+        "read the files of the project it is called in",
+        "读取调用它的项目中的文件",
+    ),
+    (
+        "file:write:project",
+        "write the files of the project it is called in",
+        "写入调用它的项目中的文件",
+    ),
     ("file:read:", "read files in {}", "读取 {} 中的文件"),
     (
         "file:write:",
-        "write and delete files in {}",
-        "写入和删除 {} 中的文件",
+        "write files in {}",
+        "写入 {} 中的文件",
     ),
     ("net:", "reach {} over the network", "通过网络访问 {}"),
 ];
