@@ -1,7 +1,9 @@
 //! The audit log: what was called, by whom, who allowed it, what came of it. Only ever added to.
 //!
 //! Owns the shape of an entry and how the log is asked. How records hang together is `audit_chain.rs`, how they
-//! are checked `audit_verify.rs`; what to write, and the removal of secrets, is up to the caller.
+//! are checked `audit_verify.rs`, calls that have not ended `open_calls.rs`; what to write, and the removal of secrets, is up to the caller.
+
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -17,6 +19,7 @@ use crate::limits::{
     DEFAULT_AUDIT_RECORDS, MAX_AUDIT_ARGUMENT_BYTES, MAX_AUDIT_MESSAGE_CHARS, MAX_AUDIT_NAME_CHARS,
     MAX_AUDIT_RECORDS, MAX_JSON_DEPTH,
 };
+use crate::owner::Owner;
 use crate::writer::Writer;
 
 macro_rules! words {
@@ -141,6 +144,7 @@ pub struct AuditFilter {
 pub struct AuditLog {
     pub(crate) database: Database,
     pub(crate) writer: Writer,
+    pub(crate) owner: Arc<Owner>,
 }
 
 impl AuditLog {
@@ -244,7 +248,7 @@ fn glob(pattern: &str) -> String {
     glob
 }
 
-fn written(entry: &AuditEntry) -> Result<String, StoreError> {
+pub(crate) fn written(entry: &AuditEntry) -> Result<String, StoreError> {
     serde_json::to_string(entry).map_err(|error| StoreError::Write {
         cause: error.to_string(),
     })
@@ -261,7 +265,7 @@ fn cut_arguments(entry: &mut AuditEntry) {
 }
 
 /// Bounded, and in the form in which it is stored.
-fn seal(mut entry: AuditEntry) -> Result<Sealed, StoreError> {
+pub(crate) fn seal(mut entry: AuditEntry) -> Result<Sealed, StoreError> {
     for name in [
         &mut entry.user,
         &mut entry.actor,
@@ -302,6 +306,7 @@ fn seal(mut entry: AuditEntry) -> Result<Sealed, StoreError> {
     Ok(Sealed {
         at_us: entry.at.as_microsecond(),
         entry: text,
+        closes: None,
     })
 }
 

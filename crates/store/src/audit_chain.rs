@@ -8,6 +8,8 @@ use sha2::{Digest, Sha256};
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
+use crate::open_calls::OpenRow;
+
 /// What the hash of the first record covers in place of a predecessor.
 const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
@@ -17,6 +19,8 @@ pub(crate) struct Sealed {
     pub(crate) at_us: i64,
     /// JSON. Stored as it is, so a later version verifies what it would write differently.
     pub(crate) entry: String,
+    /// The call that has ended with it.
+    pub(crate) closes: Option<OpenRow>,
 }
 
 /// The last record so far.
@@ -56,17 +60,13 @@ pub(crate) async fn append(
     connection: &mut SqliteConnection,
     entries: &[Sealed],
 ) -> Result<(), sqlx::Error> {
-    let last = sqlx::query("SELECT id, hash FROM audit ORDER BY id DESC LIMIT 1")
-        .fetch_optional(&mut *connection)
-        .await?;
-    let mut head = match last {
-        Some(row) => Head {
-            id: row.try_get(0)?,
-            hash: row.try_get(1)?,
-        },
-        None => Head::default(),
-    };
-    for Sealed { at_us, entry } in entries {
+    let mut head = head(connection).await?;
+    for Sealed {
+        at_us,
+        entry,
+        closes,
+    } in entries
+    {
         head = head.next(*at_us, entry);
         sqlx::query("INSERT INTO audit (id, at_us, entry, hash) VALUES (?, ?, ?, ?)")
             .bind(head.id)
@@ -75,8 +75,33 @@ pub(crate) async fn append(
             .bind(&head.hash)
             .execute(&mut *connection)
             .await?;
+        if let Some(row) = closes {
+            forget(connection, &row.id).await?;
+        }
     }
     Ok(())
+}
+
+pub(crate) async fn head(connection: &mut SqliteConnection) -> Result<Head, sqlx::Error> {
+    let last = sqlx::query("SELECT id, hash FROM audit ORDER BY id DESC LIMIT 1")
+        .fetch_optional(connection)
+        .await?;
+    Ok(match last {
+        Some(row) => Head {
+            id: row.try_get(0)?,
+            hash: row.try_get(1)?,
+        },
+        None => Head::default(),
+    })
+}
+
+/// Removes the row of an open call; one that is not there is fine.
+pub(crate) async fn forget(connection: &mut SqliteConnection, id: &str) -> Result<(), sqlx::Error> {
+    sqlx::query("DELETE FROM open_calls WHERE id = ?")
+        .bind(id)
+        .execute(connection)
+        .await
+        .map(drop)
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -114,6 +114,12 @@ impl Kind {
         if matches!(error, sqlx::Error::PoolClosed) {
             return Self::Closed;
         }
+        if matches!(
+            error,
+            sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. }
+        ) {
+            return Self::Corrupt;
+        }
         match primary_code(error) {
             Some(5 | 6) => Self::Busy,
             Some(11 | 26) => Self::Corrupt,

@@ -2,7 +2,8 @@
 //!
 //! - [`Store`] is one SQLite file. Everything is written by one task in group commits (`writer.rs`) and read over
 //!   connections of its own; several processes may use one file.
-//! - [`AuditLog`] is only ever added to, and its records are chained, so that tampering shows.
+//! - [`AuditLog`] is only ever added to, and its records are chained, so that tampering shows. An [`OpenCall`] is
+//!   written down before it runs, so that not even a crash leaves a call without a record.
 //! - [`Grants`] are the answers "always"; [`Requests`] make a request with an id take effect once.
 //! - [`EventBus`] tells whoever listens; [`LocalBus`] does so within one process.
 //!
@@ -18,6 +19,7 @@ mod error;
 mod grants;
 pub mod limits;
 mod local_bus;
+mod open_calls;
 mod owner;
 mod request_changes;
 mod requests;
@@ -33,5 +35,6 @@ pub use bus::{
 pub use error::StoreError;
 pub use grants::{Grant, GrantKey, Grants};
 pub use local_bus::LocalBus;
+pub use open_calls::OpenCall;
 pub use requests::{Claim, ClaimToken, Requests};
 pub use store::Store;

@@ -36,6 +36,8 @@ pub const DEFAULT_AUDIT_RECORDS: usize = 100;
 pub const MAX_AUDIT_RECORDS: usize = 10_000;
 /// Records that are read at a time while the chain is checked.
 pub const VERIFY_PAGE: i64 = 1_000;
+/// Calls of a process that is gone which are read at a time while they are given their records.
+pub const RECOVERY_PAGE: i64 = 100;
 
 // Grants.
 

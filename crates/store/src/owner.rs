@@ -1,4 +1,4 @@
-//! Who is still there: a file for each process that runs requests, locked for as long as it lives.
+//! Who is still there: a file for each process that runs requests or calls, locked for as long as it lives.
 //!
 //! The operating system releases the lock when a process ends, however it ends, so there is no clock, no heartbeat
 //! and no process id that could be given to somebody else. Marks of the dead are removed by the next one to come.

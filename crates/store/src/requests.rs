@@ -99,13 +99,13 @@ pub struct Requests {
 }
 
 impl Requests {
-    pub(crate) fn new(database: Database, writer: Writer) -> Self {
+    pub(crate) fn new(database: Database, writer: Writer, owner: Arc<Owner>) -> Self {
         let owned = Owned {
             tokens: Mutex::default(),
             changes: watch::Sender::new(0),
         };
         Self {
-            owner: Arc::new(Owner::new(database.path.as_deref())),
+            owner,
             owned: Arc::new(owned),
             claims: Arc::default(),
             database,

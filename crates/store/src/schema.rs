@@ -12,6 +12,7 @@ use crate::StoreError;
 const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0001_audit.sql"),
     include_str!("../migrations/0002_grants_and_requests.sql"),
+    include_str!("../migrations/0003_open_calls.sql"),
 ];
 
 /// "INNK": whose file this is.

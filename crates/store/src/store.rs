@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::database::Database;
+use crate::owner::Owner;
 use crate::writer::Writer;
 use crate::{AuditLog, Grants, Requests, StoreError};
 
@@ -20,9 +21,15 @@ struct Rooms {
 }
 
 impl Store {
-    /// Opens or creates the database, in a folder that exists, and brings it up to date.
+    /// Opens or creates the database, in a folder that exists, and brings it up to date. Calls that a process which
+    /// is gone did not end get their records.
     pub async fn open(path: &Path) -> Result<Self, StoreError> {
-        Database::open(path).await.map(Self::over)
+        let store = Database::open(path).await.map(Self::over)?;
+        if let Err(error) = store.audit().recover().await {
+            drop(store.close().await);
+            return Err(error);
+        }
+        Ok(store)
     }
 
     /// For tests and for runs that leave no trace.
@@ -32,16 +39,18 @@ impl Store {
 
     fn over(database: Database) -> Self {
         let writer = Writer::start(database.clone());
+        let owner = Arc::new(Owner::new(database.path.as_deref()));
         Self(Arc::new(Rooms {
             audit: AuditLog {
                 database: database.clone(),
                 writer: writer.clone(),
+                owner: owner.clone(),
             },
             grants: Grants {
                 database: database.clone(),
                 writer: writer.clone(),
             },
-            requests: Requests::new(database.clone(), writer.clone()),
+            requests: Requests::new(database.clone(), writer.clone(), owner),
             database,
             writer,
         }))

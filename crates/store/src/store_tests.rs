@@ -164,6 +164,7 @@ async fn an_older_database_is_brought_up_to_date() {
     let first = crate::audit_chain::Sealed {
         at_us: 1,
         entry: serde_json::to_string(&entry("File.Read")).unwrap(),
+        closes: None,
     };
     crate::audit_chain::append(&mut old, &[first])
         .await

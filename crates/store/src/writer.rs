@@ -110,6 +110,18 @@ impl Writer {
         Ok(())
     }
 
+    /// What ends a call is taken in any case: it has happened, and there are no more of these than calls that were
+    /// begun while all was well. Asked for only when there is room, so that whoever stops waiting still has the call.
+    pub(crate) async fn audit_end(
+        &self,
+        entry: impl FnOnce() -> Result<Sealed, StoreError>,
+    ) -> Result<(), StoreError> {
+        let room = self.jobs.reserve().await;
+        let room = room.map_err(|_| StoreError::Closed)?;
+        room.send(Job::Audit(entry()?));
+        self.healthy()
+    }
+
     /// For places that cannot wait: when the queue is full, the entry goes beside it.
     pub(crate) fn try_audit(&self, entry: Sealed) -> Result<(), StoreError> {
         if let Err(error) = self.healthy() {
@@ -170,7 +182,7 @@ impl Writer {
         answered.await.unwrap_or(Err(StoreError::Closed))
     }
 
-    fn healthy(&self) -> Result<(), StoreError> {
+    pub(crate) fn healthy(&self) -> Result<(), StoreError> {
         match &*lock(&self.shared.failure) {
             Some(error) => Err(error.clone()),
             None => Ok(()),
