@@ -196,17 +196,20 @@ impl Change for Settle {
 
     async fn apply(&mut self, connection: &mut SqliteConnection) -> Outcome {
         for owner in &self.gone {
+            let mut last = String::new();
             loop {
                 // Somebody else who opens the database may have been quicker: then there is nothing left.
                 let rows = sqlx::query(
-                    "SELECT id, entry FROM open_calls WHERE owner = ? ORDER BY id LIMIT ?",
+                    "SELECT id, entry FROM open_calls WHERE owner = ? AND id > ? ORDER BY id LIMIT ?",
                 )
                 .bind(owner)
+                .bind(&last)
                 .bind(RECOVERY_PAGE)
                 .fetch_all(&mut *connection)
                 .await?;
-                if rows.is_empty() {
-                    break;
+                match rows.last() {
+                    Some(row) => last = row.try_get(0)?,
+                    None => break,
                 }
                 let mut records = Vec::with_capacity(rows.len());
                 for row in &rows {
