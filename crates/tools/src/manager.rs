@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use innkeeper_protocol::event::RunId;
 use innkeeper_store::{EventBus, Store};
 
@@ -40,7 +40,7 @@ pub(crate) struct Shared {
     pub(crate) tasks: Arc<Tasks>,
     pub(crate) redactor: ArcSwap<Redactor>,
     pub(crate) clock: Arc<dyn Clock>,
-    audit_fault: OnceLock<String>,
+    audit_fault: ArcSwapOption<String>,
     /// Of this process: calls are told apart by it and a number.
     process: String,
     calls: AtomicU64,
@@ -59,11 +59,15 @@ impl Shared {
     }
 
     pub(crate) fn audit_failed(&self, why: String) {
-        let _ = self.audit_fault.set(why);
+        self.audit_fault.store(Some(Arc::new(why)));
     }
 
-    pub(crate) fn audit_fault(&self) -> Option<&str> {
-        self.audit_fault.get().map(String::as_str)
+    pub(crate) fn audit_mended(&self) {
+        self.audit_fault.store(None);
+    }
+
+    pub(crate) fn audit_fault(&self) -> Option<Arc<String>> {
+        self.audit_fault.load_full()
     }
 }
 
@@ -79,7 +83,7 @@ impl ToolManager {
             store: parts.store,
             bus: parts.bus,
             clock: parts.clock,
-            audit_fault: OnceLock::new(),
+            audit_fault: ArcSwapOption::empty(),
             process: uuid::Uuid::now_v7().simple().to_string(),
             calls: AtomicU64::new(0),
             runs: Mutex::default(),

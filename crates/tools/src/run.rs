@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::budget::Budget;
 use crate::limits::MAX_WAIT;
 use crate::manager::Shared;
-use crate::pipeline::trail::Trail;
+use crate::pipeline::trail::{Trail, unwritable};
 use crate::pipeline::{call, stop};
 use crate::registry::{Lookup, Snapshot};
 use crate::task::{Entry, TaskRecord};
@@ -208,19 +208,20 @@ impl ToolRun {
     }
 
     /// Nothing begins in a run that is being stopped, and nothing runs that could not be written down.
-    pub(crate) fn check_open(&self) -> Result<(), Outcome> {
+    pub(crate) async fn check_open(&self) -> Result<(), Outcome> {
         if self.cancel.is_cancelled() {
             return Err(self.stopped());
         }
-        match self.shared.audit_fault() {
-            None => Ok(()),
-            Some(why) => Err(Outcome::from(
-                crate::ToolError::unavailable(format!(
-                    "the audit log cannot be written, so no tool may run ({why})"
-                ))
-                .because("audit.unavailable")
-                .permanent(),
-            )),
+        let Some(why) = self.shared.audit_fault() else {
+            return Ok(());
+        };
+        // What went wrong may have been mended since.
+        match self.shared.store.flush().await {
+            Ok(()) => {
+                self.shared.audit_mended();
+                Ok(())
+            }
+            Err(_) => Err(unwritable(&why)),
         }
     }
 

@@ -100,7 +100,7 @@ async fn go(
     way: &mut Way,
     trail: &mut Trail,
 ) -> Result<Finished, Outcome> {
-    run.check_open()?;
+    run.check_open().await?;
     let tool = resolve::resolve(&run.snapshot, &run.caller, &request.tool)?;
     way.tool = tool.definition().id.to_string();
     trail.found(&tool);
@@ -119,6 +119,9 @@ async fn go(
     run.budget
         .take(&tool.definition().id)
         .map_err(|why| stop(ErrorCode::ToolBudgetExhausted, why))?;
+    if tool.has_effects() {
+        trail.begin_effect().await?;
+    }
 
     let job = Job {
         arguments,

@@ -18,7 +18,7 @@ pub(super) fn launch(
     run: &ToolRun,
     job: Job,
     request: &ToolCallRequest<'_>,
-    trail: &Trail,
+    trail: &mut Trail,
 ) -> Result<(Outcome, Arc<Entry>), Outcome> {
     let definition = job.tool.definition();
     let promises = promised(run, definition, &job.arguments);

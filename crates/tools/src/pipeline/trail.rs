@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use innkeeper_protocol::{BoundCall, ErrorCode, Outcome, Source, ToolCallRequest, ToolDefinition};
-use innkeeper_store::{AuditDecision, AuditEntry, AuditOutcome, Store};
+use innkeeper_store::{AuditDecision, AuditEntry, AuditOutcome, OpenCall, Store};
 use jiff::Timestamp;
 use serde_json::{Map, Value as Json};
 
+use crate::ToolError;
 use crate::limits::{MAX_AUDIT_MESSAGE_CHARS, MAX_AUDIT_NAME_CHARS, MAX_AUDIT_TEXT_CHARS};
 use crate::redact::{Redactor, cut_arguments, redact_arguments};
 use crate::registry::Tool;
@@ -18,6 +19,8 @@ pub(crate) struct Trail {
     store: Store,
     redactor: Arc<Redactor>,
     entry: Option<AuditEntry>,
+    /// It was written down before it ran.
+    open: Option<OpenCall>,
     /// Values of arguments that must not be read anywhere in the entry.
     hidden: Vec<String>,
     /// Where arguments came from that were given by reference.
@@ -54,6 +57,7 @@ impl Trail {
                 result_chars: 0,
             }),
             store: run.shared.store.clone(),
+            open: None,
             redactor,
             hidden: Vec::new(),
             uris: Vec::new(),
@@ -171,8 +175,9 @@ impl Trail {
     }
 
     /// A copy that goes on with the task, while this one says that it was started.
-    pub(crate) fn fork(&self) -> Self {
+    pub(crate) fn fork(&mut self) -> Self {
         Self {
+            open: self.open.take(),
             store: self.store.clone(),
             redactor: self.redactor.clone(),
             entry: self.entry.clone(),
@@ -187,11 +192,27 @@ impl Trail {
         let Some(entry) = self.take(Some(outcome)) else {
             return Ok(());
         };
-        self.store
-            .audit()
-            .append(entry)
-            .await
-            .map_err(|error| error.to_string())
+        let audit = self.store.audit();
+        let written = match self.open.take() {
+            Some(open) => audit.close(open, entry).await,
+            None => audit.append(entry).await,
+        };
+        written.map_err(|error| error.to_string())
+    }
+
+    /// Writes down, to the disk, that the call is about to be made: should the process end in the middle of it, it
+    /// is not forgotten, and a log that cannot be written keeps it from being made.
+    pub(super) async fn begin_effect(&mut self) -> Result<(), Outcome> {
+        let Some(entry) = self.entry.clone() else {
+            return Ok(());
+        };
+        match self.store.audit().begin(entry).await {
+            Ok(open) => {
+                self.open = Some(open);
+                Ok(())
+            }
+            Err(error) => Err(unwritable(&error.to_string())),
+        }
     }
 
     fn take(&mut self, outcome: Option<&Outcome>) -> Option<AuditEntry> {
@@ -218,10 +239,25 @@ impl Trail {
 impl Drop for Trail {
     fn drop(&mut self) {
         if let Some(entry) = self.take(None) {
+            let audit = self.store.audit();
             // Nobody is left who could be told that the log is full.
-            let _ = self.store.audit().try_append(entry);
+            let _ = match self.open.take() {
+                Some(open) => audit.try_close(open, entry),
+                None => audit.try_append(entry),
+            };
         }
     }
+}
+
+/// Nothing runs that could not be written down.
+pub(crate) fn unwritable(why: &str) -> Outcome {
+    Outcome::from(
+        ToolError::unavailable(format!(
+            "the audit log cannot be written, so no tool may run ({why})"
+        ))
+        .because("audit.unavailable")
+        .permanent(),
+    )
 }
 
 const REDACTED: &str = "[redacted]";

@@ -38,7 +38,8 @@ pub use loader::{Found, PluginLoader, Reading, read_plugin, read_plugin_with_war
 pub use manager::{PluginError, PluginManager, PluginParts, PluginStatus, Standing};
 pub use package::{
     ConfigChoice, ConfigKind, ConfigOption, ConfigScope, Frontend, HookDeclaration, Implementation,
-    OWN_PROJECT, Permission, Permissions, PluginPackage, PluginTool, ScriptCommand, ServiceDeclaration,
+    OWN_PROJECT, Permission, Permissions, PluginPackage, PluginTool, ScriptCommand,
+    ServiceDeclaration,
 };
 pub use problem::PluginProblem;
 pub use scaffold::{NewPluginError, Template, new_plugin};

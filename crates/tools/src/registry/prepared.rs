@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 
 use std::sync::Arc;
 
+use crate::builtin::SOURCE;
 use crate::limits::{MAX_ALIASES, MAX_PATTERN_STEPS, MAX_TOOL_ID_CHARS};
 use crate::redact::is_plain;
 
@@ -73,6 +74,8 @@ pub struct Prepared {
     pub(crate) output: Option<Validator>,
     /// Some parameter is taught to models under another name.
     pub(crate) has_odd_names: bool,
+    /// It may change something that outlives the process, or is not ours to know.
+    pub(crate) has_effects: bool,
     /// No argument of it can be secret.
     pub(crate) is_plain: bool,
 }
@@ -100,6 +103,7 @@ impl Prepared {
         Ok(Self {
             has_odd_names,
             is_plain: is_plain(&definition),
+            has_effects: has_effects(&definition),
             parameters: compiled("parameters", &definition.parameters)?,
             output: definition
                 .output
@@ -116,6 +120,12 @@ impl Prepared {
     pub fn accepts(&self, arguments: &Json) -> bool {
         self.parameters.is_valid(arguments)
     }
+}
+
+/// Tools that come with the house say by their permissions what they touch; of others nobody knows.
+fn has_effects(definition: &ToolDefinition) -> bool {
+    let only_reads = |permission: &String| permission.ends_with(":read");
+    definition.source != SOURCE || !definition.permissions.iter().all(only_reads)
 }
 
 /// A name that some dialect could not carry as it is.

@@ -42,6 +42,10 @@ impl Tool {
         &self.prepared.parameters
     }
 
+    pub(crate) fn has_effects(&self) -> bool {
+        self.prepared.has_effects
+    }
+
     pub(crate) fn is_plain(&self) -> bool {
         self.prepared.is_plain
     }

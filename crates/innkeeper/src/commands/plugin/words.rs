@@ -72,11 +72,7 @@ const KINDS: &[(&str, &str, &str)] = &[
         "写入调用它的项目中的文件",
     ),
     ("file:read:", "read files in {}", "读取 {} 中的文件"),
-    (
-        "file:write:",
-        "write files in {}",
-        "写入 {} 中的文件",
-    ),
+    ("file:write:", "write files in {}", "写入 {} 中的文件"),
     ("net:", "reach {} over the network", "通过网络访问 {}"),
 ];
 
