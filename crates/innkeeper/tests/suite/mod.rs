@@ -5,6 +5,7 @@ mod calls;
 mod graph;
 mod help;
 mod home;
+mod interrupted;
 mod parse;
 mod plugin;
 mod plugin_config;
