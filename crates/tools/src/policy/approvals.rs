@@ -87,19 +87,27 @@ impl Approvals {
             key: key.clone(),
             fingerprint: request.fingerprint(),
         };
-        let Some(question) = self.open(&identity) else {
-            return nobody(format!(
-                "{MAX_OPEN_QUESTIONS} questions wait for an answer already; answer some, then try again"
-            ));
-        };
-        // Whoever comes second waits here; should the first go away, the second asks.
-        let settled = question
-            .get_or_init(|| self.ask(request, &key, granted))
-            .await;
-        let settled = settled.clone();
-        // The next one who asks the same asks anew: an answer for one call is no answer for the next.
-        self.close(&identity, &question);
-        settled
+        loop {
+            let Some(question) = self.open(&identity) else {
+                return nobody(format!(
+                    "{MAX_OPEN_QUESTIONS} questions wait for an answer already; answer some, then try again"
+                ));
+            };
+            // Whoever comes second waits here; should the first go away, the second asks.
+            let mut asked = false;
+            let settled = question
+                .get_or_init(|| {
+                    asked = true;
+                    self.ask(request, &key, granted.clone())
+                })
+                .await;
+            let settled = settled.clone();
+            // The next one who asks the same asks anew: an answer for one call is no answer for the next.
+            self.close(&identity, &question);
+            if asked || settled.by != ApprovedBy::Once {
+                return settled;
+            }
+        }
     }
 
     async fn ask(

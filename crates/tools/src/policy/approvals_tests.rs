@@ -253,7 +253,7 @@ async fn no_answer_in_time_is_no() {
 }
 
 #[tokio::test]
-async fn the_same_question_is_asked_once() {
+async fn the_same_question_waits_for_its_turn() {
     let person = Arc::new(Patient::default());
     let approvals = Arc::new(Approvals::new(person.clone(), None));
     let spawn = |id: &str, path: &str| {
@@ -267,9 +267,11 @@ async fn the_same_question_is_asked_once() {
     let calls = [spawn("1", "x"), spawn("2", "x"), spawn("3", "y")];
     breathe().await;
     assert_eq!(person.open(), ["1", "3"]);
+    // A yes for one call is no yes for another, however alike.
     person.answer("1", Answer::Once);
     breathe().await;
-    assert_eq!(person.open(), ["3"]);
+    assert_eq!(person.open(), ["3", "2"]);
+    person.answer("2", Answer::Once);
     person.answer(
         "3",
         Answer::Deny {
