@@ -12,6 +12,8 @@ const MIN_LAST: usize = 20;
 
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
+    /// What the screen has no room for goes on in the next line, instead of being cut.
+    wraps: bool,
 }
 
 impl Table {
@@ -19,19 +21,29 @@ impl Table {
         let headings = headings.iter().map(|text| (*text).to_owned()).collect();
         Self {
             rows: vec![headings],
+            wraps: false,
         }
     }
 
     /// No headings: names on the left, what they are on the right.
     pub(crate) fn plain() -> Self {
-        Self { rows: Vec::new() }
+        Self {
+            rows: Vec::new(),
+            wraps: false,
+        }
+    }
+
+    /// For texts that are there to be read.
+    pub(crate) fn wrapped(mut self) -> Self {
+        self.wraps = true;
+        self
     }
 
     pub(crate) fn row<'c>(&mut self, cells: impl IntoIterator<Item = &'c str>) {
         self.rows.push(cells.into_iter().map(shown).collect());
     }
 
-    /// `width`: of the screen, if there is one; only the last column is cut to fit.
+    /// `width`: of the screen, if there is one; only the last column is cut or wrapped to fit.
     pub(crate) fn render(&self, width: Option<usize>) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or_default();
         let widest = |column: usize| {
@@ -51,6 +63,10 @@ impl Table {
                         let blanks = width.saturating_sub(cell.width()) + GAP;
                         line.extend(std::iter::repeat_n(' ', blanks));
                     }
+                    None if self.wraps => {
+                        let indent = format!("\n{}", " ".repeat(before));
+                        line.push_str(&wrapped(cell, left).join(&indent));
+                    }
                     None => line.push_str(&fitted(cell, left)),
                 }
             }
@@ -59,6 +75,38 @@ impl Table {
         }
         out
     }
+}
+
+/// Broken between words, and within one that is longer than a line.
+fn wrapped(text: &str, width: Option<usize>) -> Vec<String> {
+    let Some(width) = width.filter(|width| text.width() > *width) else {
+        return vec![text.to_owned()];
+    };
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let room = lines.last().map_or(0, |line| match line.is_empty() {
+            true => width,
+            false => width.saturating_sub(line.width() + 1),
+        });
+        if word.width() > room && word.width() <= width {
+            lines.push(String::new());
+        }
+        for (at, c) in word.chars().enumerate() {
+            let Some(line) = lines.last_mut() else {
+                continue;
+            };
+            if at == 0 && !line.is_empty() {
+                line.push(' ');
+            }
+            let mut buffer = [0; 4];
+            if line.width() + c.encode_utf8(&mut buffer).width() > width {
+                lines.push(c.to_string());
+            } else {
+                line.push(c);
+            }
+        }
+    }
+    lines
 }
 
 fn fitted(text: &str, width: Option<usize>) -> String {
@@ -97,6 +145,21 @@ mod tests {
         assert!(line.trim_end().width() <= 40, "{line}");
         assert!(line.ends_with("…\n"));
         assert_eq!(table.render(None).trim_end().width(), 66);
+    }
+
+    #[test]
+    fn the_last_column_is_wrapped_where_it_is_to_be_read() {
+        let mut table = Table::plain().wrapped();
+        table.row(["name", "the quick brown fox jumps over the lazy dog"]);
+        table.row(["字", &"字".repeat(30)]);
+        let text = table.render(Some(30));
+        assert!(text.lines().all(|line| line.width() <= 30), "{text}");
+        let words: Vec<_> = text.lines().take(2).collect();
+        assert_eq!(
+            words,
+            ["name  the quick brown fox", "      jumps over the lazy dog"]
+        );
+        assert_eq!(text.matches('字').count(), 31);
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub(super) fn run(args: &ShowArgs, home: &Home, screen: &Screen) -> Result<Ended
             ["PARAMETER", "TYPE", "NEEDED", "DEFAULT", "DESCRIPTION"],
             ["参数", "类型", "必需", "默认值", "说明"],
         );
-        let mut table = Table::new(&headings);
+        let mut table = Table::new(&headings).wrapped();
         for row in parameters {
             table.row(row.iter().map(String::as_str));
         }
