@@ -21,7 +21,7 @@ pub(super) struct Declared<'d> {
     all: View<'d>,
     pub(super) entries: Vec<(&'d str, &'d Json)>,
     exact: HashMap<&'d str, usize>,
-    forms: HashMap<String, Vec<usize>>,
+    forms: HashMap<Cow<'d, str>, Vec<usize>>,
 }
 
 /// What an argument stands for.
@@ -43,11 +43,11 @@ pub(super) enum Target<'d> {
 
 /// The form in which declared names and keys meet: normalised, and with a `_` before a number at the end,
 /// so that `role1` and `role_1` are one name.
-pub(super) fn form(name: &str) -> String {
-    let mut form = normalise(name).into_owned();
+pub(super) fn form(name: &str) -> Cow<'_, str> {
+    let mut form = normalise(name);
     let stem = form.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     if stem > 0 && stem < form.len() && !form.get(..stem).is_some_and(|s| s.ends_with('_')) {
-        form.insert(stem, '_');
+        form.to_mut().insert(stem, '_');
     }
     form
 }
@@ -87,7 +87,7 @@ impl<'d> Declared<'d> {
         self.forms
             .iter()
             .filter(|(form, entries)| form.is_empty() || entries.len() > 1)
-            .map(|(form, entries)| (form.as_str(), entries.as_slice()))
+            .map(|(form, entries)| (form.as_ref(), entries.as_slice()))
     }
 
     pub(super) fn name(&self, index: usize) -> &'d str {
@@ -101,7 +101,7 @@ impl<'d> Declared<'d> {
     pub(super) fn find(&self, protocol: Protocol, name: &str) -> Option<usize> {
         match self.exact.get(name) {
             Some(index) => Some(*index),
-            None if protocol.normalises_keys() => match self.forms.get(&form(name))?.as_slice() {
+            None if protocol.normalises_keys() => match self.forms.get(form(name).as_ref())?.as_slice() {
                 [index] => Some(*index),
                 _ => None,
             },
@@ -128,7 +128,7 @@ impl<'d> Declared<'d> {
 
     fn normalised_target(&self, step: u32, argument: &Argument<'_>) -> Target<'d> {
         for reading in readings(step, argument) {
-            let Some(entries) = self.forms.get(&form(&reading.name)) else {
+            let Some(entries) = self.forms.get(form(&reading.name).as_ref()) else {
                 continue;
             };
             let by_uri = reading.by_uri;
@@ -153,7 +153,7 @@ impl<'d> Declared<'d> {
         if protocol != Protocol::Action {
             return None;
         }
-        match self.forms.get(&form(name))?.as_slice() {
+        match self.forms.get(form(name).as_ref())?.as_slice() {
             [index] if !is_xml_name(self.name(*index)) => Some(*index),
             _ => None,
         }

@@ -140,26 +140,27 @@ impl<'s> View<'s> {
             _ => return,
         };
         self.parts.push(part);
-        if let Some(keyword) = part.get("type") {
+        let said = Keywords::of(part);
+        if let Some(keyword) = said.types {
             self.declared = self.declared.and(Types::read(keyword));
         }
-        self.nullable |= part.get("nullable") == Some(&Json::Bool(true));
-        let list = |name: &str| part.get(name).and_then(Json::as_array).map(Vec::as_slice);
+        self.nullable |= said.nullable == Some(&Json::Bool(true));
+        let list = |keyword: Option<&'s Json>| keyword?.as_array().map(Vec::as_slice);
         self.choices = self
             .choices
-            .or_else(|| part.get("const").map(std::slice::from_ref))
-            .or_else(|| list("enum"));
+            .or_else(|| said.constant.map(std::slice::from_ref))
+            .or_else(|| list(said.choices));
         self.union = self
             .union
-            .or_else(|| list("anyOf"))
-            .or_else(|| list("oneOf"))
+            .or_else(|| list(said.any_of))
+            .or_else(|| list(said.one_of))
             .filter(|branches| !branches.is_empty());
-        match part.get("$ref").map(|target| resolve(self.root, target)) {
+        match said.reference.map(|target| resolve(self.root, target)) {
             Some(Some(target)) => self.add(target),
             Some(None) => self.partial = true,
             None => {}
         }
-        for part in list("allOf").into_iter().flatten() {
+        for part in list(said.all_of).into_iter().flatten() {
             self.add(part);
         }
     }
@@ -217,6 +218,40 @@ impl<'s> View<'s> {
     pub(super) fn absorb(&mut self, other: &Self) {
         self.parts.extend_from_slice(&other.parts);
         self.partial |= other.partial;
+    }
+}
+
+/// The keywords that matter here, found in one pass: a schema has few, and looking each one up costs more.
+#[derive(Default)]
+struct Keywords<'s> {
+    types: Option<&'s Json>,
+    nullable: Option<&'s Json>,
+    constant: Option<&'s Json>,
+    choices: Option<&'s Json>,
+    any_of: Option<&'s Json>,
+    one_of: Option<&'s Json>,
+    all_of: Option<&'s Json>,
+    reference: Option<&'s Json>,
+}
+
+impl<'s> Keywords<'s> {
+    fn of(part: &'s Map<String, Json>) -> Self {
+        let mut said = Self::default();
+        for (keyword, value) in part {
+            let place = match keyword.as_str() {
+                "type" => &mut said.types,
+                "nullable" => &mut said.nullable,
+                "const" => &mut said.constant,
+                "enum" => &mut said.choices,
+                "anyOf" => &mut said.any_of,
+                "oneOf" => &mut said.one_of,
+                "allOf" => &mut said.all_of,
+                "$ref" => &mut said.reference,
+                _ => continue,
+            };
+            *place = Some(value);
+        }
+        said
     }
 }
 
