@@ -12,15 +12,16 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use innkeeper_benches::{Bar, Row, Table, median};
 use innkeeper_protocol::event::RunId;
-use innkeeper_protocol::{Outcome, ToolDefinition, bind_partly, parse};
+use innkeeper_protocol::{Outcome, ToolCallRequest, ToolDefinition, bind_partly, parse};
 use innkeeper_store::{LocalBus, Store};
 use innkeeper_tools::policy::{Nobody, Policy, Question};
-use innkeeper_tools::registry::{Lookup, Offer, Prepared, Source};
+use innkeeper_tools::registry::{Lookup, Offer, Prepared, Snapshot, Source};
 use innkeeper_tools::{
-    Caller, Executor, FileLayer, Invocation, Parts, RunOptions, SystemClock, ToolError,
-    ToolManager, redact_arguments,
+    CallContext, Caller, Executor, FileLayer, Invocation, Parts, Progress, RunOptions, SystemClock,
+    ToolError, ToolManager, redact_arguments,
 };
 use serde_json::{Value as Json, json};
+use tokio_util::sync::CancellationToken;
 
 /// As the binary has it.
 #[global_allocator]
@@ -110,7 +111,7 @@ async fn measure(table: &mut Table, rounds: usize) -> Result<(), Failed> {
             .against(limit)
             .doubling(growth);
         if size == 1_000 {
-            row = row.bar(Bar::AtMost(Duration::from_micros(10)));
+            row = row.bar(Bar::OfLimit(0.02));
         }
         if growth.is_some() {
             row = row.bar(Bar::Doubling(MOST_GROWTH));
@@ -138,6 +139,11 @@ async fn parts(table: &mut Table, rounds: usize) -> Result<(), Failed> {
     let (bound, _) = bind_partly(request, &tool);
     let arguments = bound.arguments;
     let policy = Policy::default();
+    let four = four_steps(&snapshot, request, rounds).await?;
+    table.row(
+        &Row::new("look up, bind, validate, dispatch", 0, four)
+            .bar(Bar::AtMost(Duration::from_micros(10))),
+    );
     let mut row = |name: &str, work: &mut dyn FnMut()| {
         let times = (0..rounds)
             .map(|_| {
@@ -166,6 +172,47 @@ async fn parts(table: &mut Table, rounds: usize) -> Result<(), Failed> {
         black_box(redact_arguments(&tool, &arguments));
     });
     Ok(())
+}
+
+/// What every call needs, whatever else is asked of it.
+async fn four_steps(
+    snapshot: &Snapshot,
+    request: &ToolCallRequest<'_>,
+    rounds: usize,
+) -> Result<Duration, Failed> {
+    let prepared = Prepared::new(definition(500))?;
+    let caller = Arc::new(Caller::person(RunId::new("bench")));
+    let executor: Arc<dyn Executor> = Arc::new(Nothing);
+    let mut times = Vec::with_capacity(rounds);
+    for _ in 0..rounds {
+        let start = Instant::now();
+        let Lookup::Found(tool) = snapshot.find(&request.tool) else {
+            return Err("the tool is there".into());
+        };
+        let (bound, _) = bind_partly(request, tool.definition());
+        let arguments = Json::Object(bound.arguments);
+        let fits = prepared.accepts(&arguments);
+        let Json::Object(arguments) = arguments else {
+            return Err("arguments are an object".into());
+        };
+        let call = Invocation {
+            tool: tool.definition().clone(),
+            arguments,
+            context: CallContext {
+                caller: caller.clone(),
+                call_id: String::new(),
+                attempt: 1,
+                cancel: CancellationToken::new(),
+                progress: Progress::default(),
+            },
+        };
+        let result = executor.execute(call).await;
+        times.push(start.elapsed());
+        if !fits || result.is_err() {
+            return Err("the call is a good one".into());
+        }
+    }
+    Ok(median(times))
 }
 
 fn text(number: usize) -> String {

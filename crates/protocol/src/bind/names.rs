@@ -101,10 +101,12 @@ impl<'d> Declared<'d> {
     pub(super) fn find(&self, protocol: Protocol, name: &str) -> Option<usize> {
         match self.exact.get(name) {
             Some(index) => Some(*index),
-            None if protocol.normalises_keys() => match self.forms.get(form(name).as_ref())?.as_slice() {
-                [index] => Some(*index),
-                _ => None,
-            },
+            None if protocol.normalises_keys() => {
+                match self.forms.get(form(name).as_ref())?.as_slice() {
+                    [index] => Some(*index),
+                    _ => None,
+                }
+            }
             None => None,
         }
     }
