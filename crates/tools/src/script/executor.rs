@@ -13,7 +13,8 @@ use tokio_util::sync::CancellationToken;
 use super::answer::{self, Output};
 use super::files::{ScriptFiles, allowed, with_files};
 use super::{
-    EnvironmentValue, Line, ScriptJob, ScriptLimits, ScriptReach, ScriptRunner, StderrLines,
+    EnvironmentValue, Line, ScriptEnd, ScriptJob, ScriptLimits, ScriptReach, ScriptRunner,
+    StderrLines,
 };
 use crate::limits::{DEFAULT_SCRIPT_TIMEOUT, MAX_SCRIPT_INPUT_BYTES, MAX_SCRIPT_TIMEOUT};
 use crate::plugin::{ConfigOption, Permissions, PluginSettings, ScriptCommand};
@@ -81,7 +82,9 @@ impl ScriptExecutor {
                 cancel: context.cancel.clone(),
             },
         );
-        let end = self.host.runner.run(job).await?;
+        let mut end = self.host.runner.run(job).await?;
+        // Before it is cut: half a secret would not be found any more.
+        end.stderr = hidden(&end, redactor);
         let answer = answer::read(&end);
         for line in &answer.logs {
             context.progress.report(None, &redactor.redact_text(line));
@@ -242,6 +245,16 @@ struct ProgressLine {
 }
 
 /// `@progress {"fraction": 0.5, "message": "halfway"}` on stderr is progress, everything else is stderr.
+/// What was said on stderr, without secrets. The first line of a cut one may begin in the middle of a secret.
+fn hidden(end: &ScriptEnd, redactor: &Redactor) -> Vec<u8> {
+    let text = String::from_utf8_lossy(&end.stderr);
+    let whole = match end.stderr_truncated {
+        true => text.split_once('\n').map_or("", |(_, rest)| rest),
+        false => &text,
+    };
+    redactor.redact_text(whole).into_owned().into_bytes()
+}
+
 fn progress_lines(progress: Progress, redactor: Redactor) -> StderrLines {
     StderrLines::to(move |line| {
         let Some(json) = line.strip_prefix("@progress ") else {

@@ -456,3 +456,23 @@ fn a_script_has_the_time_it_was_given_and_no_more() {
         assert_eq!(timeout(&command, &tool), expected);
     }
 }
+
+#[test]
+fn a_secret_on_the_edge_of_stderr_is_not_shown_in_part() {
+    let secret = Secret::new("open-sesame");
+    let redactor = Redactor::new(std::iter::once(("key".to_owned(), &secret)));
+    let end = |stderr: &str, stderr_truncated| ScriptEnd {
+        exit: crate::script::ExitKind::Code(1),
+        stdout: Vec::new(),
+        stdout_truncated: false,
+        stderr: stderr.as_bytes().to_vec(),
+        stderr_truncated,
+    };
+    let said = |end: ScriptEnd| String::from_utf8(hidden(&end, &redactor)).unwrap();
+    assert_eq!(said(end("a open-sesame b", false)), "a [secret key] b");
+    assert_eq!(
+        said(end("sesame\nnext open-sesame", true)),
+        "next [secret key]"
+    );
+    assert_eq!(said(end("sesame", true)), "");
+}

@@ -180,7 +180,7 @@ async fn a_short_promised_path_holds_up_nobody_else() {
     let text = tam("command_1: Make\n gate_1: a\n output_uri_1: a
         command_2: Echo\n text_2: banana and cat.png");
     let run = world.run("r");
-    let said = tokio::time::timeout(std::time::Duration::from_secs(5), say(&run, &text)).await;
+    let said = tokio::time::timeout(std::time::Duration::from_secs(30), say(&run, &text)).await;
     assert_eq!(codes(&said.unwrap()), ["started", "ok"]);
 }
 

@@ -448,7 +448,7 @@ async fn waiting_ends() {
         ("PUT", ErrorCode::ToolTimeout),
         ("POST", ErrorCode::ToolOutcomeUnknown),
     ] {
-        let slow = json!({"method": method, "timeout_ms": 400});
+        let slow = json!({"method": method, "timeout_ms": 2_000});
         let error = house.ask("a.test", "/never", slow).await.unwrap_err();
         assert_eq!(
             (error.code, error.reason.as_deref()),
