@@ -239,3 +239,17 @@ fn a_tool_that_sleeps_says_how_to_wake_it() {
         );
     }
 }
+
+#[test]
+fn a_folder_for_plugins_that_is_not_there_is_mentioned() {
+    let house = House::new();
+    house.settings("[plugins]\npaths = [\"elsewhere\"]\n");
+    let run = house.run(&["plugin", "list"]);
+    assert_eq!(run.code, Some(0));
+    assert!(
+        run.stderr.contains("elsewhere: there is no such folder"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(house.json(&["plugin", "list"]), json!([]));
+}

@@ -247,6 +247,11 @@ impl PluginManager {
         Ok(())
     }
 
+    /// Where plugins are looked for.
+    pub fn folders(&self) -> &[PathBuf] {
+        self.0.parts.loader.folders()
+    }
+
     pub fn settings(&self) -> &Arc<PluginSettings> {
         &self.0.parts.settings
     }

@@ -10,6 +10,19 @@ use crate::table::Table;
 
 pub(super) fn run(plugins: &PluginManager, screen: &Screen) -> Result<Ended, Failure> {
     let all = plugins.plugins();
+    // The first one is the house's own, and made when somebody puts a plugin there.
+    for folder in plugins
+        .folders()
+        .iter()
+        .skip(1)
+        .filter(|folder| !folder.is_dir())
+    {
+        let folder = folder.display();
+        screen.note(
+            &format!("{folder}: there is no such folder; see [plugins] paths in innkeeper.toml"),
+            &format!("{folder}：没有这个文件夹；请检查 innkeeper.toml 中 [plugins] 的 paths"),
+        );
+    }
     if screen.json {
         let records: Vec<Json> = all.iter().map(brief).collect();
         screen.document(&records)?;
