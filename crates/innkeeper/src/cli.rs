@@ -125,8 +125,9 @@ pub(crate) enum Command {
     Plugin(PluginCommand),
 }
 
+/// Which reply is to be read, and how.
 #[derive(Debug, Args)]
-pub(crate) struct CallArgs {
+pub(crate) struct ReplyArgs {
     /// File with the reply; `-` or nothing reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
@@ -139,6 +140,12 @@ pub(crate) struct CallArgs {
         value_name = "PROTOCOL"
     )]
     pub(crate) protocol: ProtocolChoice,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CallArgs {
+    #[command(flatten)]
+    pub(crate) reply: ReplyArgs,
     /// Project whose files plain paths mean
     #[arg(long, value_name = "PROJECT", default_value = "default")]
     pub(crate) project: String,
@@ -155,18 +162,8 @@ pub(crate) struct CallArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ParseArgs {
-    /// File with the reply; `-` or nothing reads standard input
-    #[arg(value_name = "FILE")]
-    pub(crate) file: Option<PathBuf>,
-    /// Way of calling to look for
-    #[arg(
-        long,
-        value_enum,
-        ignore_case = true,
-        default_value = "auto",
-        value_name = "PROTOCOL"
-    )]
-    pub(crate) protocol: ProtocolChoice,
+    #[command(flatten)]
+    pub(crate) reply: ReplyArgs,
     /// Read one JSON string per line, print one result per line
     #[arg(long)]
     pub(crate) jsonl: bool,

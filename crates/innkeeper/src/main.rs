@@ -77,7 +77,7 @@ fn run(cli: &Cli, lang: Lang) -> Result<Ended, Failure> {
         Command::Parse(args) => {
             let (stdin, stdout) = (std::io::stdin(), std::io::stdout());
             let layout = Layout::of(&cli.global, stdout.is_terminal());
-            let source = Source::of("parse", args.file.as_deref(), stdin.is_terminal())?;
+            let source = Source::of("parse", args.reply.file.as_deref(), stdin.is_terminal())?;
             commands::parse::run(args, source, layout, stdin.lock(), stdout.lock())?;
             Ok(Ended::Done)
         }

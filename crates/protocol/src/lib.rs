@@ -21,6 +21,7 @@ pub mod limits;
 mod manifest;
 mod observation;
 mod parse;
+pub mod pattern;
 mod reference;
 mod render;
 mod reply;
@@ -46,6 +47,7 @@ pub use observation::{
 pub use parse::{
     Dialect, Stream, StreamEvent, add_native_calls, parse, parse_response, parse_with,
 };
+pub use pattern::Pattern;
 pub use render::{Call, RenderError, RenderedCall, Step, render_call};
 pub use reply::{Block, Reply};
 pub use span::Span;

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use innkeeper_protocol::Pattern;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -82,56 +83,17 @@ pub enum BusError {
     Unreachable(String),
 }
 
-/// Topics by name, with `*` for any text: `task.*`, `*.completed`, `*`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct TopicPattern(String);
-
-impl TopicPattern {
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// Each part between stars is taken at its first place, the last one at the end: never more than one pass.
-    pub fn matches(&self, topic: &str) -> bool {
-        let mut parts = self.0.split('*');
-        let Some(mut rest) = topic.strip_prefix(parts.next().unwrap_or_default()) else {
-            return false;
-        };
-        let Some(last) = parts.next_back() else {
-            return rest.is_empty();
-        };
-        for part in parts {
-            match rest.find(part) {
-                Some(at) => rest = rest.get(at + part.len()..).unwrap_or_default(),
-                None => return false,
-            }
-        }
-        rest.ends_with(last)
-    }
-}
-
-impl From<&str> for TopicPattern {
-    fn from(text: &str) -> Self {
-        Self::new(text)
-    }
-}
-
 #[async_trait]
 pub trait EventBus: Send + Sync {
     /// Gives the event's number.
     async fn publish(&self, event: BusEvent) -> Result<u64, BusError>;
 
     /// What is published from now on.
-    fn subscribe(&self, topics: TopicPattern) -> Subscription;
+    fn subscribe(&self, topics: Pattern) -> Subscription;
 
     /// What was published after the event of this number, as far as it is kept, and then what comes. 0 is the
     /// beginning. What is not kept any more is reported as missed.
-    fn subscribe_after(&self, topics: TopicPattern, seq: u64) -> Subscription;
+    fn subscribe_after(&self, topics: Pattern, seq: u64) -> Subscription;
 }
 
 /// An event with its number.

@@ -152,7 +152,7 @@ fn topics_are_matched_by_stars() {
         ("task", "task.x", false),
     ] {
         assert_eq!(
-            TopicPattern::new(pattern).matches(topic),
+            Pattern::new(pattern).matches(topic),
             expected,
             "{pattern} {topic}"
         );

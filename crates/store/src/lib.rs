@@ -29,9 +29,7 @@ mod writer;
 
 pub use audit::{AuditDecision, AuditEntry, AuditFilter, AuditLog, AuditOutcome, AuditRecord};
 pub use audit_verify::{BrokenLink, Tampering, Verification};
-pub use bus::{
-    BusError, BusEvent, Delivery, EventBus, EventSource, Received, Subscription, TopicPattern,
-};
+pub use bus::{BusError, BusEvent, Delivery, EventBus, EventSource, Received, Subscription};
 pub use error::StoreError;
 pub use grants::{Grant, GrantKey, Grants};
 pub use local_bus::LocalBus;

@@ -4,11 +4,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use innkeeper_protocol::Pattern;
 use tokio::sync::watch;
 
-use crate::bus::{
-    BusError, BusEvent, Delivery, EventBus, EventSource, Received, Subscription, TopicPattern,
-};
+use crate::bus::{BusError, BusEvent, Delivery, EventBus, EventSource, Received, Subscription};
 use crate::limits::{MAX_KEPT_BYTES, MAX_KEPT_EVENTS};
 use crate::writer::lock;
 
@@ -60,7 +59,7 @@ impl LocalBus {
         lock(&self.ring).last
     }
 
-    fn follow(&self, topics: TopicPattern, next: u64) -> Subscription {
+    fn follow(&self, topics: Pattern, next: u64) -> Subscription {
         Subscription::new(Follower {
             ring: self.ring.clone(),
             last: self.last.subscribe(),
@@ -85,12 +84,12 @@ impl EventBus for LocalBus {
         Ok(seq)
     }
 
-    fn subscribe(&self, topics: TopicPattern) -> Subscription {
+    fn subscribe(&self, topics: Pattern) -> Subscription {
         let next = lock(&self.ring).last + 1;
         self.follow(topics, next)
     }
 
-    fn subscribe_after(&self, topics: TopicPattern, seq: u64) -> Subscription {
+    fn subscribe_after(&self, topics: Pattern, seq: u64) -> Subscription {
         // A number that was never given comes from before a restart: nothing to replay, but what comes counts.
         let seq = seq.min(lock(&self.ring).last);
         self.follow(topics, seq + 1)
@@ -100,7 +99,7 @@ impl EventBus for LocalBus {
 struct Follower {
     ring: Arc<Mutex<Ring>>,
     last: watch::Receiver<u64>,
-    topics: TopicPattern,
+    topics: Pattern,
     /// The number of the event to look at next.
     next: u64,
 }

@@ -62,3 +62,76 @@ impl Executor for NodeExecutor {
         self.engine.run_node(&self.full_type, call).await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use innkeeper_protocol::ToolDefinition;
+    use innkeeper_protocol::event::RunId;
+    use serde_json::json;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::{CallContext, Caller, Progress};
+
+    /// Says what it was asked to run.
+    struct Echo;
+
+    #[async_trait]
+    impl Engine for Echo {
+        async fn run_workflow(&self, workflow: &str, call: Invocation) -> Result<Json, ToolError> {
+            Ok(json!({"workflow": workflow, "inputs": call.arguments}))
+        }
+
+        async fn run_node(&self, full_type: &str, call: Invocation) -> Result<Json, ToolError> {
+            Ok(json!({"node": full_type, "inputs": call.arguments}))
+        }
+    }
+
+    async fn both(engine: Arc<dyn Engine>) -> [Result<Json, ToolError>; 2] {
+        let call = || Invocation {
+            tool: Arc::new(ToolDefinition::new("t", "", json!({}))),
+            arguments: [("text".to_owned(), json!("a"))].into_iter().collect(),
+            context: CallContext {
+                caller: Arc::new(Caller::person(RunId::new("r"))),
+                call_id: "c".into(),
+                attempt: 1,
+                cancel: CancellationToken::new(),
+                progress: Progress::default(),
+            },
+        };
+        let workflow = WorkflowExecutor {
+            engine: engine.clone(),
+            workflow: "summary".into(),
+        };
+        let node = NodeExecutor {
+            engine,
+            full_type: "core:Add".into(),
+        };
+        [workflow.execute(call()).await, node.execute(call()).await]
+    }
+
+    #[tokio::test]
+    async fn the_engine_gets_the_name_and_the_arguments() {
+        let [workflow, node] = both(Arc::new(Echo)).await;
+        let inputs = json!({"text": "a"});
+        assert_eq!(
+            workflow,
+            Ok(json!({"workflow": "summary", "inputs": inputs}))
+        );
+        assert_eq!(node, Ok(json!({"node": "core:Add", "inputs": inputs})));
+    }
+
+    #[tokio::test]
+    async fn without_an_engine_it_says_so() {
+        for (answer, name) in both(Arc::new(NoEngine))
+            .await
+            .into_iter()
+            .zip(["summary", "core:Add"])
+        {
+            let error = answer.unwrap_err();
+            assert_eq!(error.reason.as_deref(), Some("engine.missing"));
+            assert!(error.message.contains(name), "{error}");
+            assert!(!error.may_pass());
+        }
+    }
+}

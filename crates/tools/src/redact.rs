@@ -17,7 +17,7 @@ use crate::limits::{MIN_SECRET_CHARS, MIN_SECRET_LINE_BYTES};
 
 mod arguments;
 pub use arguments::redact_arguments;
-pub(crate) use arguments::{cut_arguments, is_plain};
+pub(crate) use arguments::{REDACTED, cut_arguments, is_plain};
 
 /// Replaces every occurrence of a secret's value by `[secret NAME]`.
 #[derive(Clone, Default)]

@@ -24,10 +24,10 @@ const PROFILE: &str = "cli";
 
 pub(crate) fn run(args: &CallArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
     let stdin = std::io::stdin();
-    let source = Source::of("call", args.file.as_deref(), stdin.is_terminal())?;
+    let source = Source::of("call", args.reply.file.as_deref(), stdin.is_terminal())?;
     let project = project(&args.project)?;
     let text = text_of(&source, MAX_REPLY_BYTES, stdin.lock())?;
-    let mut reply = understand(&text, args.protocol.into());
+    let mut reply = understand(&text, args.reply.protocol.into());
     if reply.blocks.is_empty() && Observation::of_reply(&reply).is_empty() {
         return Err(ToolFault::NoCall(source.place()).into());
     }

@@ -20,7 +20,7 @@ pub(crate) fn run(
     stdin: impl Read,
     stdout: impl Write,
 ) -> Result<(), Failure> {
-    let dialect = args.protocol.into();
+    let dialect = args.reply.protocol.into();
     let place = source.place();
     match source {
         Source::Stdin => read_and_print(args, stdin, place, dialect, layout, stdout),

@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::ToolError;
 use crate::limits::{MAX_AUDIT_MESSAGE_CHARS, MAX_AUDIT_NAME_CHARS, MAX_AUDIT_TEXT_CHARS};
-use crate::redact::{Redactor, cut_arguments, redact_arguments};
+use crate::redact::{REDACTED, Redactor, cut_arguments, redact_arguments};
 use crate::registry::Tool;
 use crate::run::ToolRun;
 
@@ -259,8 +259,6 @@ pub(crate) fn unwritable(why: &str) -> Outcome {
         .permanent(),
     )
 }
-
-const REDACTED: &str = "[redacted]";
 
 fn cut(text: &str, most: usize) -> String {
     text.chars().take(most).collect()

@@ -493,3 +493,39 @@ async fn a_name_that_looks_like_another_is_taken() {
     };
     assert_eq!(problems[0].file, "tools/free-name.tool.json");
 }
+
+#[tokio::test]
+async fn tools_that_are_workflows_and_nodes_go_to_the_engine() {
+    let house = House::new().await;
+    let root = house.plugin("flow", "");
+    for (id, implementation) in [
+        (
+            "Flow.Summary",
+            json!({"type": "workflow", "workflowId": "summary"}),
+        ),
+        ("Flow.Add", json!({"type": "node", "nodeType": "core:Add"})),
+    ] {
+        let tool = json!({
+            "id": id,
+            "description": "Goes to the engine.",
+            "implementation": implementation,
+            "parameters": {"type": "object"},
+        });
+        write(
+            &root.join(format!("tools/{id}.tool.json")),
+            &tool.to_string(),
+        );
+    }
+    house.plugins.reload();
+    assert_eq!(house.standing("flow"), Standing::Enabled);
+    for (id, what) in [
+        ("Flow.Summary", "workflow 'summary'"),
+        ("Flow.Add", "node 'core:Add'"),
+    ] {
+        let said = house.say(&format!("<ACTION><{id}></{id}></ACTION>")).await;
+        assert!(
+            said[0].contains(&format!("the {what} needs the workflow engine")),
+            "{said:?}"
+        );
+    }
+}

@@ -12,7 +12,7 @@ use super::problem::{Code, Report};
 use super::tool_file::{Around, NamedTool, read_tool};
 use super::tree::Node;
 use crate::limits::{MAX_PLUGIN_FILES, MAX_PLUGIN_TOOLS};
-use crate::pattern::loose;
+use innkeeper_protocol::pattern::loose;
 
 const TOOL_FILE: &str = ".tool.json";
 

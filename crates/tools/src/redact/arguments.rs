@@ -6,7 +6,8 @@ use serde_json::{Map, Value as Json};
 
 use crate::limits::{MAX_AUDIT_DEPTH, MAX_AUDIT_TEXT_CHARS};
 
-const REDACTED: &str = "[redacted]";
+/// What stands in the place of a secret argument.
+pub(crate) const REDACTED: &str = "[redacted]";
 
 /// Names, in normalised form, whose values are secret: alone or as the end of a longer name (`github_token`).
 const SECRET_NAMES: &[&str] = &[

@@ -7,7 +7,7 @@ use innkeeper_protocol::key;
 
 use super::Tool;
 use crate::limits::{MAX_LOOKUP_CHARS, MAX_NEAREST, MAX_SEARCHED_NAMES};
-use crate::pattern::loose;
+use innkeeper_protocol::pattern::loose;
 
 /// What a look-up came to.
 pub enum Lookup<'s> {

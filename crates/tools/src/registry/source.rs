@@ -8,7 +8,7 @@ use innkeeper_protocol::ToolId;
 use super::{Prepared, RegisterError};
 use crate::Executor;
 use crate::hook::Hook;
-use crate::pattern::loose;
+use innkeeper_protocol::pattern::loose;
 
 /// All that a plugin, the platform itself or an engine offers.
 #[derive(Clone, Default)]

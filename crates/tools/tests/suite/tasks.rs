@@ -1,6 +1,7 @@
 //! Async tools: a handle at once, an end that is told, and steps that wait for what they need.
 
-use innkeeper_store::{EventBus, Received, Subscription, TopicPattern};
+use innkeeper_store::{EventBus, Received, Subscription};
+use innkeeper_tools::Pattern;
 use innkeeper_tools::{Redactor, Secret, TaskStatus, ToolRun};
 use serde_json::{Value as Json, json};
 
@@ -62,7 +63,7 @@ async fn the_end_is_an_event_and_an_observation_told_once() {
         ),
     ] {
         let world = World::new().await;
-        let mut events = world.bus.subscribe(TopicPattern::new("task.*"));
+        let mut events = world.bus.subscribe(Pattern::new("task.*"));
         let run = world.run("r");
         let id = at_work(&world, &run, fields).await;
         world.open("a");

@@ -1,4 +1,4 @@
-//! `File.*`: names with stars, as profiles, policies and hooks write them.
+//! `File.*`: names with stars, as profiles, rules, hooks and subscribers write them.
 
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +43,7 @@ impl From<&str> for Pattern {
 }
 
 /// The form in which names that look alike are equal.
-pub(crate) fn loose(name: &str) -> String {
+pub fn loose(name: &str) -> String {
     name.to_lowercase().replace(':', ".")
 }
 
