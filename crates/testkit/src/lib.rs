@@ -7,6 +7,7 @@ pub mod hostile;
 pub mod mutate;
 pub mod replies;
 pub mod rng;
+pub mod room;
 pub mod soup;
 
 pub use hostile::{HOSTILE, Hostile};

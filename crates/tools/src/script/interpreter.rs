@@ -21,6 +21,13 @@ pub struct Interpreters {
     known: Arc<Mutex<HashMap<String, PathBuf>>>,
 }
 
+/// A program that was found, and what it needs to read beside the directories of the system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interpreter {
+    pub path: PathBuf,
+    pub read: Vec<PathBuf>,
+}
+
 impl Default for Interpreters {
     /// Looks on the PATH of this process.
     fn default() -> Self {
@@ -40,6 +47,17 @@ impl Interpreters {
     /// What scripts get as their PATH.
     pub fn search_path(&self) -> Option<&OsString> {
         self.search.as_ref()
+    }
+
+    /// The program that `name` stands for, with the folders that it needs.
+    pub async fn locate(&self, name: &str) -> Result<Interpreter, ScriptError> {
+        let path = self.find(name, Path::new("/")).await?;
+        let prefix = path.ancestors().nth(2).map(Path::to_owned);
+        let read = prefix.filter(|prefix| !prefix.starts_with("/usr"));
+        Ok(Interpreter {
+            path,
+            read: read.into_iter().collect(),
+        })
     }
 
     /// The file to start for `program`, as a script in `directory` names it.

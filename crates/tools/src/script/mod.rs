@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 pub use executor::{ScriptExecutor, ScriptHost, ScriptPlugin};
 pub use files::{NoFiles, ScriptFiles};
 pub use hook::ScriptHook;
-pub use interpreter::Interpreters;
+pub use interpreter::{Interpreter, Interpreters};
 pub use unsandboxed::Unsandboxed;
 
 use crate::limits::{
@@ -40,6 +40,10 @@ pub trait ScriptRunner: Send + Sync {
     /// Whatever happens (the end, the timeout, the token, or the future being dropped), nothing of the program is
     /// left running. An exit code other than 0 is an end, not an error.
     async fn run(&self, job: ScriptJob) -> Result<ScriptEnd, ScriptError>;
+
+    /// Starts a program that stays, for a conversation over its pipes. Its timeout does not count, its `stdin` and
+    /// its `stderr` are left to whoever talks with it. Dropping it ends it.
+    async fn start(&self, job: ScriptJob) -> Result<innkeeper_sandbox::Running, ScriptError>;
 }
 
 /// One program to be run. States what it may do, not how it is kept to that.
@@ -205,6 +209,10 @@ pub struct NoSandbox;
 #[async_trait]
 impl ScriptRunner for NoSandbox {
     async fn run(&self, _: ScriptJob) -> Result<ScriptEnd, ScriptError> {
+        Err(ScriptError::NoSandbox)
+    }
+
+    async fn start(&self, _: ScriptJob) -> Result<innkeeper_sandbox::Running, ScriptError> {
         Err(ScriptError::NoSandbox)
     }
 }

@@ -103,6 +103,10 @@ impl ScriptRunner for Unsandboxed {
         running.stop().await;
         Err(stopped)
     }
+
+    async fn start(&self, _: ScriptJob) -> Result<innkeeper_sandbox::Running, ScriptError> {
+        Err(ScriptError::NoSandbox)
+    }
 }
 
 /// The order of the fields matters: the group is ended while the number of its leader is still its own.

@@ -1,0 +1,42 @@
+//! The numbers that bound this crate. Tests cross them.
+
+use std::time::Duration;
+
+// What a program gets where nobody says otherwise.
+
+pub const DEFAULT_WALL: Duration = Duration::from_secs(60);
+pub const DEFAULT_CPU: Duration = Duration::from_secs(60);
+pub const DEFAULT_MEMORY_BYTES: u64 = 512 << 20;
+pub const DEFAULT_PROCESSES: u32 = 64;
+pub const DEFAULT_OPEN_FILES: u32 = 256;
+pub const DEFAULT_FILE_BYTES: u64 = 64 << 20;
+pub const DEFAULT_DISK_BYTES: u64 = 256 << 20;
+pub const DEFAULT_OUTPUT_BYTES: u64 = 16 << 20;
+pub const DEFAULT_STDERR_KEPT: usize = 64 << 10;
+
+// What a policy may hold.
+
+/// Roots of one policy.
+pub const MAX_ROOTS: usize = 64;
+/// Hosts of one policy.
+pub const MAX_HOSTS: usize = 64;
+/// All that the launcher is told: arguments, environment, names. Files of the workspace come beside it.
+pub const MAX_SPEC_BYTES: usize = 4 << 20;
+/// Files laid into a workspace, and all their bytes.
+pub const MAX_WORKSPACE_FILES: usize = 256;
+pub const MAX_WORKSPACE_BYTES: usize = 128 << 20;
+/// Files and folders in `/tmp`, and in each writable folder.
+pub const MAX_INODES: u64 = 20_000;
+/// Levels of folders in a writable folder.
+pub const MAX_DEPTH: usize = 64;
+
+// Watching.
+
+/// How often memory, processes and processor time are looked at.
+pub const WATCH_EVERY: Duration = Duration::from_millis(20);
+/// How often writable folders are measured, at the most; it may take a twentieth of the time.
+pub const MEASURE_EVERY: Duration = Duration::from_millis(200);
+/// How long an orderly end may take before everything is killed from outside.
+pub const END_GRACE: Duration = Duration::from_secs(2);
+/// How long the launcher may take to get a program started.
+pub const START_TIMEOUT: Duration = Duration::from_secs(30);
