@@ -7,13 +7,27 @@
 //! process of its own (`launcher/`); the launcher builds namespaces, a root and limits around the program and tells
 //! how it ended. The two speak through `wire.rs`.
 
+#[cfg(target_os = "linux")]
+mod cgroup;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
 mod error;
+#[cfg(target_os = "linux")]
+mod host;
+#[cfg(target_os = "linux")]
+mod launcher;
 mod layers;
 pub mod limits;
+pub mod network;
 mod outcome;
 mod policy;
+#[cfg(target_os = "linux")]
+mod remedy;
 mod running;
 mod sandbox;
+mod verdict;
+#[cfg(target_os = "linux")]
+mod wire;
 
 pub use error::SandboxError;
 pub use layers::{Layer, LayerState, Strength};
@@ -26,4 +40,6 @@ pub use sandbox::{Job, LAUNCHER_ARGUMENT, Sandbox, SandboxOptions, StderrTap};
 
 /// The first thing in `main` of a binary that is its own launcher: does not return if it was started as one.
 pub fn take_over_if_launcher() {
+    #[cfg(target_os = "linux")]
+    launcher::take_over();
 }

@@ -20,6 +20,8 @@ pub const DEFAULT_STDERR_KEPT: usize = 64 << 10;
 pub const MAX_ROOTS: usize = 64;
 /// Hosts of one policy.
 pub const MAX_HOSTS: usize = 64;
+/// Hosts times ports of one policy: each is a socket, and the kernel passes no more of them at once.
+pub const MAX_DOORS: usize = 200;
 /// All that the launcher is told: arguments, environment, names. Files of the workspace come beside it.
 pub const MAX_SPEC_BYTES: usize = 4 << 20;
 /// Files laid into a workspace, and all their bytes.

@@ -27,7 +27,10 @@ pub enum End {
     Exit(i32),
     Signal(i32),
     /// It went over a limit. Where the limit only refuses (open files, …) the program's own end is told too.
-    Limit { limit: Limit, exit: Option<i32> },
+    Limit {
+        limit: Limit,
+        exit: Option<i32>,
+    },
     Cancelled,
 }
 

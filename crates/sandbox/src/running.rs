@@ -1,7 +1,17 @@
 //! A program at work: its pipes, and its end.
 
+use std::time::Duration;
+
+#[cfg(unix)]
 use tokio::net::unix::pipe::{Receiver, Sender};
 
+#[cfg(not(target_os = "linux"))]
+use crate::elsewhere::Room;
+#[cfg(not(unix))]
+use crate::elsewhere::{Receiver, Sender};
+#[cfg(target_os = "linux")]
+use crate::host::Room;
+use crate::limits::END_GRACE;
 use crate::{Collected, End, SandboxError, Usage};
 
 /// Dropping it kills the program and everything it has started.
@@ -11,6 +21,8 @@ pub struct Running {
     pub stdin: Option<Sender>,
     pub stdout: Option<Receiver>,
     pub stderr: Option<Receiver>,
+    pub(crate) room: Room,
+    pub(crate) wall: Option<Duration>,
 }
 
 /// How a started program ended.
@@ -24,11 +36,38 @@ pub struct Ended {
 
 impl Running {
     /// Asks for the end; [`Running::wait`] tells when it has come. Can be said twice.
-    pub fn stop(&self) {}
+    pub fn stop(&self) {
+        self.room.stop();
+    }
 
     /// Waits for the end. The pipes are read by whoever has taken them; a program that is not read from may wait
     /// for ever.
     pub async fn wait(&mut self) -> Result<Ended, SandboxError> {
-        Err(SandboxError::Cancelled)
+        // The launcher keeps the time; this is for the case that it cannot.
+        let told = match self.wall {
+            Some(wall) => tokio::time::timeout(wall + 2 * END_GRACE, self.room.end()).await,
+            None => Ok(self.room.end().await),
+        };
+        let Ok(told) = told else {
+            self.room.kill();
+            return Err(SandboxError::Failed {
+                why: "the launcher did not keep the time and was killed".to_owned(),
+            });
+        };
+        let (report, files, files_left) = told?;
+        let end = match report {
+            _ if report.limit.is_none() && report.cancelled => End::Cancelled,
+            _ => match (report.limit, report.exit, report.signal) {
+                (Some(limit), exit, _) => End::Limit { limit, exit },
+                (None, Some(code), _) => End::Exit(code),
+                (None, None, signal) => End::Signal(signal.unwrap_or_default()),
+            },
+        };
+        Ok(Ended {
+            end,
+            usage: report.usage,
+            files,
+            files_left,
+        })
     }
 }

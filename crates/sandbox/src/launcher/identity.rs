@@ -1,0 +1,139 @@
+//! Who the program is: an ordinary user inside, and outside one who owns nothing.
+
+use std::fs;
+use std::os::fd::OwnedFd;
+
+use rustix::process::{Gid, Pid, Uid};
+use rustix::thread::{CapabilitySet, CapabilitySets};
+
+use super::sys::{self, Fork};
+use super::{Doing, Result, other};
+use crate::layers::Layer;
+
+/// Inside.
+pub(super) const UID: u32 = 1000;
+/// Outside, where we are root. No distribution gives it to anybody, and containers have it.
+const OUTER: u32 = 61_000;
+
+/// Who stands outside for the program's user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Outer {
+    uid: u32,
+    gid: u32,
+    pub(super) is_root: bool,
+}
+
+impl Outer {
+    pub(super) fn of_this_process() -> Self {
+        let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
+        match uid.is_root() {
+            true => Self {
+                uid: OUTER,
+                gid: OUTER,
+                is_root: true,
+            },
+            false => Self {
+                uid: uid.as_raw(),
+                gid: gid.as_raw(),
+                is_root: false,
+            },
+        }
+    }
+
+    pub(super) const fn owner(self) -> (u32, u32) {
+        (self.uid, self.gid)
+    }
+
+    /// Tells the kernel who is who in the user namespace of a process that was just made.
+    pub(super) fn map(self, process: Pid) -> Result<()> {
+        write_maps(process, (UID, UID), (self.uid, self.gid), self.is_root)
+    }
+}
+
+fn write_maps(process: Pid, inside: (u32, u32), outside: (u32, u32), is_root: bool) -> Result<()> {
+    let write = |file: &str, text: String| {
+        let path = format!("/proc/{}/{file}", process.as_raw_nonzero());
+        fs::write(path, text).doing(Layer::UserNamespace, &format!("writing {file}"))
+    };
+    if !is_root {
+        write("setgroups", "deny".to_owned())?;
+    }
+    write("uid_map", format!("{} {} 1\n", inside.0, outside.0))?;
+    write("gid_map", format!("{} {} 1\n", inside.1, outside.1))
+}
+
+/// A user namespace that is only a table: files of `owner` on disk are the program's.
+pub(super) fn ownership(owner: (u32, u32), outer: Outer) -> Result<OwnedFd> {
+    let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+        .map_err(|error| other("making a pipe", error))?;
+    match sys::fork(libc::CLONE_NEWUSER).doing(Layer::UserNamespace, "making a table of owners")? {
+        Fork::Child => {
+            drop(write);
+            let _ = rustix::io::read(read, &mut [0; 1]);
+            std::process::exit(0)
+        }
+        Fork::Parent(pid) => {
+            let table = write_maps(pid, owner, outer.owner(), true).and_then(|()| {
+                let path = format!("/proc/{}/ns/user", pid.as_raw_nonzero());
+                fs::File::open(path)
+                    .map(OwnedFd::from)
+                    .doing(Layer::UserNamespace, "opening a table of owners")
+            });
+            drop(write);
+            let _ = sys::reap(true);
+            table
+        }
+    }
+}
+
+/// Becomes the inside user, and keeps for now what it takes to build the room.
+pub(super) fn become_user(outer: Outer) -> Result<()> {
+    let layer = Layer::Unprivileged;
+    rustix::thread::set_keep_capabilities(true).doing(layer, "keeping capabilities")?;
+    if outer.is_root {
+        rustix::thread::set_thread_groups(&[]).doing(layer, "leaving groups")?;
+    }
+    let (uid, gid) = (Uid::from_raw(UID), Gid::from_raw(UID));
+    rustix::thread::set_thread_res_gid(gid, gid, gid).doing(layer, "changing the group")?;
+    rustix::thread::set_thread_res_uid(uid, uid, uid).doing(layer, "changing the user")?;
+    let sets = rustix::thread::capabilities(None).doing(layer, "reading capabilities")?;
+    let raised = CapabilitySets {
+        effective: sets.permitted,
+        ..sets
+    };
+    rustix::thread::set_capabilities(None, raised).doing(layer, "raising capabilities")
+}
+
+/// Gives up everything, for good.
+pub(super) fn drop_everything() -> Result<()> {
+    let layer = Layer::Unprivileged;
+    for number in 0..64 {
+        match drop_from_bounding_set(number) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::INVAL) => break,
+            Err(error) => return Err(error).doing(layer, "emptying the bounding set"),
+        }
+    }
+    rustix::thread::clear_ambient_capability_set().doing(layer, "clearing capabilities")?;
+    let none = CapabilitySets {
+        effective: CapabilitySet::empty(),
+        permitted: CapabilitySet::empty(),
+        inheritable: CapabilitySet::empty(),
+    };
+    rustix::thread::set_capabilities(None, none).doing(layer, "dropping capabilities")?;
+    rustix::thread::set_no_new_privs(true).doing(layer, "forbidding new privileges")
+}
+
+fn drop_from_bounding_set(number: u32) -> rustix::io::Result<()> {
+    rustix::thread::remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(
+        1 << number,
+    ))
+}
+
+/// Whether what is outside can be had at all: a container may know few users.
+pub(super) fn describe(outer: Outer) -> String {
+    match outer.is_root {
+        true => format!("user {UID} inside, {OUTER} outside (started by root)"),
+        false => format!("user {UID} inside, {} outside", outer.uid),
+    }
+}

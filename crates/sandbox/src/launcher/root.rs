@@ -1,0 +1,426 @@
+//! The root that the program sees: a skeleton in memory, onto which only what was granted is mounted.
+//!
+//! Everything that is to be seen is opened first, as mounts that are nowhere yet; then the skeleton takes the place
+//! of the old root, which is let go of. Nothing of the old root can be named afterwards.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags,
+    OpenTreeFlags, UnmountFlags,
+};
+
+use super::identity::{self, Outer};
+use super::sys::{self, Attributes};
+use super::{Doing, Result};
+use crate::layers::Layer;
+use crate::limits::MAX_INODES;
+use crate::wire::{Fault, Root};
+
+/// A mount that is nowhere yet, and where it will be.
+pub(super) struct Tree {
+    mount: OwnedFd,
+    target: PathBuf,
+    is_folder: bool,
+}
+
+pub(super) type Trees = Vec<Tree>;
+
+/// What every program gets to see of the system. A link stays a link, a folder is mounted read-only.
+const SYSTEM: [&str; 8] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/nix/store",
+];
+const SYSTEM_FOLDERS: [&str; 1] = ["/etc/alternatives"];
+/// Only where there is a network: what it takes to trust others.
+const CERTIFICATES: [&str; 4] = [
+    "/etc/ssl/certs",
+    "/etc/pki/tls/certs",
+    "/etc/pki/ca-trust/extracted",
+    "/etc/ca-certificates/extracted",
+];
+/// Copied: they are small, and a copy is cheaper than a mount.
+const SYSTEM_FILES: [&str; 4] = [
+    "/etc/ld.so.cache",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/etc/ssl/openssl.cnf",
+];
+const LARGEST_COPY: u64 = 1 << 20;
+const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
+/// Any folder of the old root will do to put the new one on for a moment.
+const FOOTHOLDS: [&str; 4] = ["/tmp", "/run", "/mnt", "/usr"];
+
+/// Opens the roots of a policy as root, who alone may reach them all and say whose their files shall appear to be.
+pub(super) fn open_owned(roots: &[Root], outer: Outer) -> Result<Trees> {
+    let mut tables: Vec<((u32, u32), OwnedFd)> = Vec::new();
+    let mut trees = Trees::new();
+    for root in roots {
+        let about = fs::metadata(&root.source).map_err(|error| root_fault(root, &error))?;
+        let owner = (about.uid(), about.gid());
+        let table = match tables.iter().position(|(known, _)| *known == owner) {
+            Some(at) => at,
+            None => {
+                tables.push((owner, identity::ownership(owner, outer)?));
+                tables.len() - 1
+            }
+        };
+        let tree = clone_tree(&root.source).map_err(|errno| errno_fault(root, errno))?;
+        let attributes = of_root(root);
+        let table = tables.get(table).map(|(_, table)| table.as_fd());
+        match sys::mount_setattr(tree.as_fd(), attributes, table) {
+            Ok(()) => {}
+            // A file system that knows nothing of this. What may be read is read as anybody, what may be written
+            // becomes the program's own.
+            Err(Errno::INVAL | Errno::OPNOTSUPP | Errno::PERM) => {
+                sys::mount_setattr(tree.as_fd(), attributes, None)
+                    .map_err(|errno| errno_fault(root, errno))?;
+                if root.writable && owner != outer.owner() {
+                    hand_over(&root.source, outer).map_err(|error| root_fault(root, &error))?;
+                }
+            }
+            Err(errno) => return Err(errno_fault(root, errno)),
+        }
+        trees.push(Tree {
+            mount: tree,
+            target: root.target.clone(),
+            is_folder: about.is_dir(),
+        });
+    }
+    Ok(trees)
+}
+
+fn hand_over(root: &Path, outer: Outer) -> io::Result<()> {
+    let (uid, gid) = outer.owner();
+    let mut folders = vec![root.to_owned()];
+    let mut seen = 0;
+    std::os::unix::fs::lchown(root, Some(uid), Some(gid))?;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            seen += 1;
+            if seen > MAX_INODES {
+                return Err(io::Error::other("it holds too many files"));
+            }
+            std::os::unix::fs::lchown(entry.path(), Some(uid), Some(gid))?;
+            if entry.file_type()?.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn open_mine(roots: &[Root]) -> Result<Trees> {
+    let mut trees = Trees::new();
+    for root in roots {
+        let about = fs::metadata(&root.source).map_err(|error| root_fault(root, &error))?;
+        let tree = clone_tree(&root.source).map_err(|errno| errno_fault(root, errno))?;
+        sys::mount_setattr(tree.as_fd(), of_root(root), None)
+            .map_err(|errno| errno_fault(root, errno))?;
+        trees.push(Tree {
+            mount: tree,
+            target: root.target.clone(),
+            is_folder: about.is_dir(),
+        });
+    }
+    Ok(trees)
+}
+
+const fn of_root(root: &Root) -> Attributes {
+    Attributes {
+        read_only: !root.writable,
+        no_suid: true,
+        no_dev: true,
+        no_exec: false,
+        recursive: true,
+    }
+}
+
+fn root_fault(root: &Root, error: &io::Error) -> Fault {
+    Fault::Root {
+        path: root.source.clone(),
+        errno: error.raw_os_error().unwrap_or(libc::EIO),
+    }
+}
+
+fn errno_fault(root: &Root, errno: Errno) -> Fault {
+    Fault::Root {
+        path: root.source.clone(),
+        errno: errno.raw_os_error(),
+    }
+}
+
+fn clone_tree(path: &Path) -> rustix::io::Result<OwnedFd> {
+    rustix::mount::open_tree(
+        CWD,
+        path,
+        OpenTreeFlags::OPEN_TREE_CLONE
+            | OpenTreeFlags::OPEN_TREE_CLOEXEC
+            | OpenTreeFlags::AT_RECURSIVE,
+    )
+}
+
+/// What the room is to have beside the roots.
+pub(super) struct Plan<'a> {
+    pub(super) roots: &'a [Root],
+    pub(super) hosts: &'a str,
+    pub(super) has_network: bool,
+    pub(super) disk: u64,
+}
+
+/// Builds the root and steps into it. `opened` are the roots if somebody else has opened them.
+/// Says whether there is a `/proc`, or why not.
+pub(super) fn enter(
+    plan: &Plan<'_>,
+    opened: Trees,
+    outer: Outer,
+) -> Result<std::result::Result<(), Errno>> {
+    let layer = Layer::Root;
+    rustix::mount::mount_change(
+        "/",
+        MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
+    )
+    .doing(layer, "keeping mounts private")?;
+
+    let mut trees = match outer.is_root {
+        true => opened,
+        false => open_mine(plan.roots)?,
+    };
+    let mut links = Vec::new();
+    open_system(plan.has_network, &mut trees, &mut links)?;
+    let copies = copies();
+    let devices = open_devices()?;
+    let proc = own_proc();
+    let skeleton = memory_fs(8 << 20, 10_000, "0755")?;
+    let tmp = memory_fs(plan.disk, MAX_INODES, "0700")?;
+
+    let foothold = FOOTHOLDS.iter().find(|path| Path::new(path).is_dir());
+    let foothold = foothold
+        .ok_or(Errno::NOENT)
+        .doing(layer, "finding a folder to stand on")?;
+    place(&skeleton, Path::new(foothold)).doing(layer, "mounting the skeleton")?;
+    rustix::process::chdir(*foothold).doing(layer, "entering the skeleton")?;
+
+    for folder in ["dev", "etc", "proc", "tmp"] {
+        make_folder(Path::new(folder)).doing(layer, "making folders")?;
+    }
+    for (link, target) in links {
+        symlink(target, inside(&link)).doing(layer, "making links")?;
+    }
+    trees.sort_by_key(|tree| tree.target.components().count());
+    // Before the roots: one of them may lie below.
+    place(&tmp, Path::new("tmp")).doing(layer, "mounting /tmp")?;
+    make_folder(Path::new("tmp/.shm")).doing(layer, "making /dev/shm")?;
+    for tree in &trees {
+        let target = inside(&tree.target);
+        let made = match tree.is_folder {
+            true => make_folder(&target),
+            false => make_file(&target),
+        };
+        let fault = |errno: i32| Fault::Root {
+            path: tree.target.clone(),
+            errno,
+        };
+        made.map_err(|error| fault(error.raw_os_error().unwrap_or(libc::EIO)))?;
+        place(&tree.mount, &target).map_err(|errno| fault(errno.raw_os_error()))?;
+    }
+    for (name, device) in &devices {
+        let target = Path::new("dev").join(name);
+        make_file(&target).doing(layer, "making devices")?;
+        place(device, &target).doing(layer, "mounting devices")?;
+    }
+    for (link, target) in [
+        ("dev/fd", "/proc/self/fd"),
+        ("dev/stdin", "/proc/self/fd/0"),
+        ("dev/stdout", "/proc/self/fd/1"),
+        ("dev/stderr", "/proc/self/fd/2"),
+        ("dev/shm", "/tmp/.shm"),
+    ] {
+        symlink(target, link).doing(layer, "making links")?;
+    }
+    let has_proc = proc.and_then(|proc| place(&proc, Path::new("proc")));
+    write_etc(plan.hosts, copies).doing(layer, "writing /etc")?;
+
+    rustix::process::pivot_root(".", ".").doing(layer, "changing the root")?;
+    rustix::mount::unmount(".", UnmountFlags::DETACH).doing(layer, "letting go of the old root")?;
+    rustix::process::chdir("/").doing(layer, "entering the root")?;
+    let root = rustix::fs::open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+        .doing(layer, "opening the root")?;
+    let closed = Attributes {
+        read_only: true,
+        no_suid: true,
+        no_dev: true,
+        ..Attributes::default()
+    };
+    sys::mount_setattr(root.as_fd(), closed, None).doing(layer, "closing the root")?;
+    Ok(has_proc)
+}
+
+fn inside(path: &Path) -> PathBuf {
+    path.strip_prefix("/").unwrap_or(path).to_owned()
+}
+
+fn open_system(
+    has_network: bool,
+    trees: &mut Trees,
+    links: &mut Vec<(PathBuf, PathBuf)>,
+) -> Result<()> {
+    let read_only = Attributes {
+        read_only: true,
+        no_suid: true,
+        no_dev: true,
+        no_exec: false,
+        recursive: true,
+    };
+    let certificates = CERTIFICATES.iter().filter(|_| has_network);
+    for path in SYSTEM.iter().chain(&SYSTEM_FOLDERS).chain(certificates) {
+        let path = Path::new(path);
+        let Ok(about) = fs::symlink_metadata(path) else {
+            continue;
+        };
+        if about.is_symlink() {
+            if let Ok(target) = fs::read_link(path) {
+                links.push((path.to_owned(), target));
+            }
+        } else if about.is_dir() {
+            let tree = clone_tree(path).doing(Layer::Root, "opening the system's folders")?;
+            sys::mount_setattr(tree.as_fd(), read_only, None)
+                .doing(Layer::Root, "closing the system's folders")?;
+            trees.push(Tree {
+                mount: tree,
+                target: path.to_owned(),
+                is_folder: true,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn copies() -> Vec<(&'static str, Vec<u8>)> {
+    let small = |path: &&str| fs::metadata(path).is_ok_and(|file| file.len() <= LARGEST_COPY);
+    let read = |path| Some((path, fs::read(path).ok()?));
+    SYSTEM_FILES
+        .into_iter()
+        .filter(small)
+        .filter_map(read)
+        .collect()
+}
+
+fn open_devices() -> Result<Vec<(&'static str, OwnedFd)>> {
+    let attributes = Attributes {
+        no_suid: true,
+        no_exec: true,
+        ..Attributes::default()
+    };
+    let open = |name| {
+        let tree =
+            clone_tree(&Path::new("/dev").join(name)).doing(Layer::Root, "opening devices")?;
+        sys::mount_setattr(tree.as_fd(), attributes, None).doing(Layer::Root, "closing devices")?;
+        Ok((name, tree))
+    };
+    DEVICES.into_iter().map(open).collect()
+}
+
+/// Shows processes and nothing else of the kernel.
+fn own_proc() -> rustix::io::Result<OwnedFd> {
+    let context = rustix::mount::fsopen("proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    rustix::mount::fsconfig_set_string(&context, "subset", "pid")?;
+    rustix::mount::fsconfig_create(&context)?;
+    rustix::mount::fsmount(
+        &context,
+        FsMountFlags::FSMOUNT_CLOEXEC,
+        MountAttrFlags::MOUNT_ATTR_NOSUID
+            | MountAttrFlags::MOUNT_ATTR_NODEV
+            | MountAttrFlags::MOUNT_ATTR_NOEXEC,
+    )
+}
+
+fn memory_fs(size: u64, files: u64, mode: &str) -> Result<OwnedFd> {
+    let make = || {
+        let context = rustix::mount::fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        let owner = identity::UID.to_string();
+        for (key, value) in [
+            ("size", size.to_string().as_str()),
+            ("nr_inodes", &files.to_string()),
+            ("mode", mode),
+            ("uid", &owner),
+            ("gid", &owner),
+        ] {
+            rustix::mount::fsconfig_set_string(&context, key, value)?;
+        }
+        rustix::mount::fsconfig_create(&context)?;
+        rustix::mount::fsmount(
+            &context,
+            FsMountFlags::FSMOUNT_CLOEXEC,
+            MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV,
+        )
+    };
+    make().doing(Layer::Root, "making a file system in memory")
+}
+
+fn place(mount: &OwnedFd, target: &Path) -> rustix::io::Result<()> {
+    rustix::mount::move_mount(
+        mount,
+        "",
+        CWD,
+        target,
+        MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
+    )
+}
+
+fn make_folder(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o755)
+        .create(path)
+}
+
+fn make_file(path: &Path) -> io::Result<()> {
+    if let Some(folder) = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    {
+        make_folder(folder)?;
+    }
+    match fs::File::create_new(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made.map(drop),
+    }
+}
+
+fn write_etc(hosts: &str, copies: Vec<(&str, Vec<u8>)>) -> io::Result<()> {
+    let id = identity::UID;
+    let passwd =
+        format!("guest:x:{id}:{id}:guest:/tmp:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n");
+    for (name, text) in [
+        ("etc/passwd", passwd.as_str()),
+        ("etc/group", &format!("guest:x:{id}:\nnogroup:x:65534:\n")),
+        ("etc/hostname", "innkeeper\n"),
+        ("etc/hosts", hosts),
+        (
+            "etc/nsswitch.conf",
+            "passwd: files\ngroup: files\nhosts: files\n",
+        ),
+    ] {
+        fs::write(name, text)?;
+    }
+    for (path, bytes) in copies {
+        let path = inside(Path::new(path));
+        make_file(&path)?;
+        fs::write(path, bytes)?;
+    }
+    Ok(())
+}
