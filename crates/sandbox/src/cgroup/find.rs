@@ -180,10 +180,7 @@ fn is_usable(folder: &Path, files: &[&str]) -> bool {
             .open(trial.join(file))
             .is_ok()
     };
-    let usable = files
-        .iter()
-        .chain(&["cgroup.procs"])
-        .all(writable);
+    let usable = files.iter().chain(&["cgroup.procs"]).all(writable);
     let _ = fs::remove_dir(&trial);
     usable
 }
