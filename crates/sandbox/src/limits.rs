@@ -42,3 +42,33 @@ pub const MEASURE_EVERY: Duration = Duration::from_millis(200);
 pub const END_GRACE: Duration = Duration::from_secs(2);
 /// How long the launcher may take to get a program started.
 pub const START_TIMEOUT: Duration = Duration::from_secs(30);
+
+// The network of a program with granted hosts.
+
+/// Ports of one granted host.
+pub const MAX_GRANT_PORTS: usize = 16;
+/// Connections of one program that are served at the same time; the others wait. Each takes two open files outside.
+pub const MAX_CONNECTIONS: usize = 32;
+/// The head of a request to the proxy.
+pub const MAX_HEAD_BYTES: usize = 32 << 10;
+pub const MAX_HEAD_LINES: usize = 100;
+/// How long a program may take to say what it wants of the proxy.
+pub const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// Everything until there is a connection: finding addresses and trying them.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+/// One address, so that a dead one leaves time for the next.
+pub const CONNECT_ATTEMPT: Duration = Duration::from_secs(10);
+/// Addresses of one name that are tried.
+pub const MAX_ADDRESSES: usize = 8;
+/// A connection on which nothing moves is ended.
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
+/// What is on its way in one direction of a connection.
+pub const COPY_BYTES: usize = 16 << 10;
+/// What is put around chunks, and behind the last one.
+pub const MAX_CHUNK_EXTENSION_BYTES: usize = 256;
+pub const MAX_TRAILER_BYTES: usize = 4 << 10;
+/// What a program may still send after a refusal, so that it can read the refusal.
+pub const LINGER: Duration = Duration::from_secs(2);
+pub const LINGER_BYTES: usize = 1 << 20;
+/// After a connection could not be accepted: most likely there are no open files left.
+pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

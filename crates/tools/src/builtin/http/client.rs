@@ -3,12 +3,12 @@
 
 use std::error::Error as _;
 use std::io;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use innkeeper_protocol::ErrorCode;
+use innkeeper_sandbox::network::{Resolver, judge};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{ACCEPT_ENCODING, HeaderValue};
 use reqwest::{Client, Method, redirect, retry};
@@ -16,35 +16,12 @@ use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
 use url::Host;
 
-use super::address::judge;
 use super::policy::{Grant, denied};
 use super::request::Request;
 use crate::ToolError;
 use crate::limits::MAX_HTTP_ANSWER_LINES;
 
 const USER_AGENT: &str = concat!("Innkeeper/", env!("CARGO_PKG_VERSION"));
-
-/// Names to addresses. Every address it gives is looked at before anyone connects.
-#[async_trait]
-pub trait Resolver: Send + Sync {
-    async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;
-}
-
-/// The resolver of the operating system.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SystemResolver;
-
-#[async_trait]
-impl Resolver for SystemResolver {
-    async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
-        let host = host.to_owned();
-        let found = tokio::task::spawn_blocking(move || {
-            let found = (host.as_str(), 0).to_socket_addrs()?;
-            Ok(found.map(|address| address.ip()).collect())
-        });
-        found.await.map_err(io::Error::other)?
-    }
-}
 
 /// The addresses of the request's host, all of them checked. A name that has both public and private addresses is
 /// refused as a whole: that is what an attack by DNS looks like.

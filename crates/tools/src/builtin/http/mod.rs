@@ -1,12 +1,11 @@
 //! `Http.Request`: asking the hosts that a person has put on the list, and no others.
 //!
-//! - `policy.rs`: the list, and what it grants. `address.rs`: which addresses are inside.
+//! - `policy.rs`: the list, and what it grants. Which addresses are inside is said by the sandbox's network.
 //! - `request.rs`: what is sent. `redirect.rs`: what follows an answer. `response.rs`: what the model gets.
 //! - `client.rs`: the sending itself, only to addresses that passed.
 //!
 //! Each hop of a redirect goes through every check again. A status of 4xx or 5xx is an answer, not an error.
 
-mod address;
 mod client;
 mod policy;
 mod redirect;
@@ -21,10 +20,10 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use innkeeper_protocol::{ErrorCode, Execution, ToolDefinition};
+pub use innkeeper_sandbox::network::{Resolver, SystemResolver};
 use serde_json::{Value as Json, json};
 use tokio::sync::OnceCell;
 
-pub use self::client::{Resolver, SystemResolver};
 use self::client::{Tls, addresses, describe, may_repeat, send};
 use self::policy::METHODS;
 pub use self::policy::{HostRule, HttpPolicy, RuleError, RuleText};

@@ -2,13 +2,13 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// An address that a request from a model must not reach just so.
+/// An address that neither a model's request nor a program's connection must reach just so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Inside {
+pub struct Inside {
     /// In words, for the message.
-    pub(super) kind: &'static str,
+    pub kind: &'static str,
     /// No rule opens it: nothing that could answer lives there.
-    pub(super) never: bool,
+    pub never: bool,
 }
 
 const fn inside(kind: &'static str) -> Option<Inside> {
@@ -20,8 +20,8 @@ const fn never(kind: &'static str) -> Option<Inside> {
 }
 
 /// `None`: anyone may be asked there.
-pub(super) fn judge(address: IpAddr) -> Option<Inside> {
-    match address {
+pub fn judge(address: IpAddr) -> Option<Inside> {
+    match meant(address) {
         IpAddr::V4(address) => judge_v4(address),
         IpAddr::V6(address) => judge_v6(address),
     }
@@ -33,6 +33,8 @@ fn judge_v4(address: Ipv4Addr) -> Option<Inside> {
         [10, ..] | [172, 16..=31, ..] | [192, 168, ..] => inside("a private"),
         [100, 64..=127, ..] => inside("a carrier's shared"),
         [127, ..] => inside("a loopback"),
+        // Looks public, but answers only the virtual machines of Azure, with what they start from.
+        [168, 63, 129, 16] => inside("a cloud's own"),
         [169, 254, ..] => inside("a link-local"),
         [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _] => inside("a documentation"),
         [192, 0, 0, _] | [192, 88, 99, _] => inside("a reserved"),
@@ -45,14 +47,7 @@ fn judge_v4(address: Ipv4Addr) -> Option<Inside> {
 }
 
 fn judge_v6(address: Ipv6Addr) -> Option<Inside> {
-    let [a, b, c, d, e, f, high, low] = address.segments();
-    let embedded = Ipv4Addr::from_bits((u32::from(high) << 16) | u32::from(low));
-    match [a, b, c, d, e, f] {
-        // The same machine is meant as by the IPv4 address inside: mapped, and NAT64, which is the only way out
-        // of networks that have no IPv4.
-        [0, 0, 0, 0, 0, 0xffff] | [0x64, 0xff9b, 0, 0, 0, 0] => return judge_v4(embedded),
-        _ => {}
-    }
+    let [a, b, ..] = address.segments();
     match (a, b) {
         (0, 0) if address.is_unspecified() => never("an unspecified"),
         (0, 0) if address.is_loopback() => inside("a loopback"),
@@ -67,6 +62,35 @@ fn judge_v6(address: Ipv6Addr) -> Option<Inside> {
         (0x2001, 0x0db8) | (0x3fff, 0..=0x0fff) => inside("a documentation"),
         (0x2000..=0x3fff, _) => None,
         _ => inside("a reserved"),
+    }
+}
+
+/// Where clouds hand out a machine's own keys, and its neighbours on the wire. A private host may be granted to a
+/// program, and its name may then lead anywhere inside, but not here.
+pub fn hands_out_keys(address: IpAddr) -> bool {
+    match meant(address) {
+        IpAddr::V4(address) => matches!(
+            address.octets(),
+            [169, 254, ..] | [168, 63, 129, 16] | [100, 100, 100, 200] | [192, 0, 0, 192]
+        ),
+        IpAddr::V6(address) => matches!(
+            address.segments(),
+            [0xfe80..=0xfebf, ..] | [0xfd00, 0x0ec2, ..] | [0xfd20, 0x00ce, ..]
+        ),
+    }
+}
+
+/// The IPv4 address inside an IPv6 one, where the same machine is meant by it: mapped, and NAT64, which is the only
+/// way out of networks that have no IPv4.
+fn meant(address: IpAddr) -> IpAddr {
+    let IpAddr::V6(outer) = address else {
+        return address;
+    };
+    match outer.segments() {
+        [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
+            Ipv4Addr::from_bits((u32::from(high) << 16) | u32::from(low)).into()
+        }
+        _ => address,
     }
 }
 
@@ -98,6 +122,8 @@ mod tests {
             ("127.0.0.1", Some("a loopback")),
             ("127.255.0.1", Some("a loopback")),
             ("169.254.169.254", Some("a link-local")),
+            ("168.63.129.15", None),
+            ("168.63.129.16", Some("a cloud's own")),
             ("192.0.0.192", Some("a reserved")),
             ("192.0.2.1", Some("a documentation")),
             ("198.51.100.7", Some("a documentation")),
@@ -143,6 +169,33 @@ mod tests {
         ] {
             let judged = judge(address.parse().unwrap());
             assert_eq!(judged.map(|inside| inside.kind), kind, "{address}");
+        }
+    }
+
+    #[test]
+    fn the_keys_of_the_machine_are_known() {
+        for (address, expected) in [
+            ("169.254.169.254", true),
+            ("169.254.0.1", true),
+            ("::ffff:169.254.169.254", true),
+            ("64:ff9b::a9fe:a9fe", true),
+            ("168.63.129.16", true),
+            ("100.100.100.200", true),
+            ("192.0.0.192", true),
+            ("fe80::1", true),
+            ("fd00:ec2::254", true),
+            ("fd20:ce::254", true),
+            ("fd00::1", false),
+            ("127.0.0.1", false),
+            ("10.0.0.1", false),
+            ("8.8.8.8", false),
+            ("2606:4700::1", false),
+        ] {
+            assert_eq!(
+                hands_out_keys(address.parse().unwrap()),
+                expected,
+                "{address}"
+            );
         }
     }
 }
