@@ -194,3 +194,80 @@ fn the_end_of_a_head_is_found_however_it_comes() {
         assert_eq!(found, expected, "{text:?} byte by byte");
     }
 }
+
+/// What must hold of a head that is passed on, whatever it was made from.
+fn is_sound(head: &[u8], host: &Host, port: u16) -> bool {
+    let mut headers = [EMPTY_HEADER; MAX_HEAD_LINES + 2];
+    let mut request = httparse::Request::new(&mut headers);
+    let whole = request.parse(head) == Ok(httparse::Status::Complete(head.len()));
+    let values = |name: &str| -> Vec<&[u8]> {
+        let found = request.headers.iter();
+        let found = found.filter(|header| header.name.eq_ignore_ascii_case(name));
+        found.map(|header| header.value).collect()
+    };
+    let named = match port {
+        80 => host.to_string(),
+        port => format!("{host}:{port}"),
+    };
+    let path = request.path.unwrap_or_default();
+    whole
+        && !has_odd_lines(head)
+        && (path.starts_with('/') || path == "*")
+        && values("Host") == [named.as_bytes()]
+        && values("Connection") == [b"close"]
+        && values("Content-Length").len() + values("Transfer-Encoding").len() <= 1
+        && values("Proxy-Authorization").is_empty()
+}
+
+#[test]
+fn no_slip_in_a_head_makes_it_unsound() {
+    let heads = [
+        "POST http://a.test:8080/p?q HTTP/1.1\r\nHost: a.test\r\nConnection: x\r\nX: 1\r\nContent-Length: 3\r\n\r\n",
+        "PUT http://[::1]/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\nProxy-Authorization: x\r\n\r\n",
+        "CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:443\r\n\r\n",
+    ];
+    let slips: [&[u8]; 22] = [
+        b"",
+        b"\r",
+        b"\n",
+        b"\r\n",
+        b"\r\n\r\n",
+        b" ",
+        b"\t",
+        b"\0",
+        b":",
+        b"@",
+        b"/",
+        b"\\",
+        b"#",
+        b"?",
+        b"%",
+        b",",
+        b";",
+        b"[",
+        b".",
+        b"\x7f",
+        b"\xff",
+        b"\r\nHost: b\r\nContent-Length: 0",
+    ];
+    let mut passed = 0;
+    for head in heads {
+        let head = head.as_bytes();
+        for at in 0..head.len() {
+            for slip in slips {
+                for behind in [at, at + 1] {
+                    let slipped = [&head[..at], slip, &head[behind..]].concat();
+                    let whole = end(&slipped, 0).map_or(&slipped[..], |end| &slipped[..end]);
+                    if let Ok(Request { host, port, way }) = parse(whole)
+                        && let Way::Forward { head, .. } = way
+                    {
+                        let shown = String::from_utf8_lossy(&head);
+                        assert!(is_sound(&head, &host, port), "{shown}");
+                        passed += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(passed > 1000, "{passed}");
+}
