@@ -27,7 +27,7 @@ use crate::network::{self, NetworkGuard, SystemResolver};
 use crate::remedy::explain;
 use crate::wire::{Listed, Message, Report, Spec};
 use crate::{
-    Collected, LAUNCHER_ARGUMENT, LayerState, Network, Program, SandboxError, SandboxPolicy,
+    Collected, LAUNCHER_ARGUMENT, LayerState, Limit, Network, Program, SandboxError, SandboxPolicy,
 };
 
 /// What is learnt once about this machine.
@@ -141,6 +141,11 @@ impl Host {
         match message {
             Message::Started { layers } => {
                 room.layers = layers;
+                if descriptors.len() != planned.doors.len() {
+                    return Err(SandboxError::Failed {
+                        why: "the network could not be opened: too many open files".to_owned(),
+                    });
+                }
                 let listeners = descriptors.into_iter().map(TcpListener::from);
                 let doors: Vec<_> = planned.doors.into_iter().zip(listeners).collect();
                 if let Network::Hosts(hosts) = &policy.network
@@ -234,7 +239,15 @@ impl Room {
 
     pub(crate) async fn end(&mut self) -> Result<(Report, Vec<Collected>, usize), SandboxError> {
         loop {
-            let (message, _) = self.hear().await?;
+            let message = match self.hear().await {
+                Ok((message, _)) => message,
+                // It was in the same group, and the kernel took it for the one to kill.
+                Err(_) if self.cgroup.memory_ran_out() => Message::Ended(Report {
+                    limit: Some(Limit::Memory),
+                    ..Report::default()
+                }),
+                Err(error) => return Err(error),
+            };
             if let Message::Ended(report) = message {
                 self.gone().await;
                 let (files, left) = match report.collected {
@@ -287,6 +300,10 @@ const TRIES: u32 = 400;
 const PAUSE: Duration = Duration::from_millis(5);
 
 impl CgroupGuard {
+    fn memory_ran_out(&self) -> bool {
+        self.0.as_ref().is_some_and(cgroup::Plan::memory_ran_out)
+    }
+
     async fn remove(&mut self) {
         for _ in 0..TRIES {
             match &self.0 {

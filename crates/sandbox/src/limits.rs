@@ -34,6 +34,8 @@ pub const MAX_DEPTH: usize = 64;
 
 // Watching.
 
+/// What the process that watches may need, beside the program.
+pub const WATCHER_MEMORY: u64 = 32 << 20;
 /// How often memory, processes and processor time are looked at.
 pub const WATCH_EVERY: Duration = Duration::from_millis(20);
 /// How often writable folders are measured, at the most; it may take a twentieth of the time.

@@ -3,9 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use crate::limits::{
-    MAX_DOORS, MAX_HOSTS, MAX_ROOTS, MAX_SPEC_BYTES, MAX_WORKSPACE_BYTES, MAX_WORKSPACE_FILES,
-};
+use crate::limits::{MAX_ROOTS, MAX_SPEC_BYTES, MAX_WORKSPACE_BYTES, MAX_WORKSPACE_FILES};
 use crate::network::{self, Door};
 use crate::wire::{Bounds, Laid, Root, Spec};
 use crate::{Limits, Network, Program, SandboxError, SandboxPolicy, Workspace};
@@ -34,16 +32,10 @@ pub(super) fn plan(
         Network::None => Vec::new(),
         Network::Hosts(hosts) if hosts.is_empty() => Vec::new(),
         Network::Hosts(hosts) => {
-            if hosts.len() > MAX_HOSTS {
-                return Err(refuse(format!("more than {MAX_HOSTS} hosts")));
-            }
             network::check(hosts).map_err(refuse)?;
             network::doors(hosts)
         }
     };
-    if doors.len() > MAX_DOORS {
-        return Err(refuse(format!("more than {MAX_DOORS} hosts and ports")));
-    }
     let mut environment = policy.environment.clone();
     for (name, value) in network::environment(&doors) {
         environment.set(name, value);

@@ -66,7 +66,9 @@ fn write_maps(process: Pid, inside: (u32, u32), outside: (u32, u32), is_root: bo
 pub(super) fn ownership(owner: (u32, u32), outer: Outer) -> Result<OwnedFd> {
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|error| other("making a pipe", error))?;
-    match sys::fork(libc::CLONE_NEWUSER).doing(Layer::UserNamespace, "making a table of owners")? {
+    match sys::fork(libc::CLONE_NEWUSER, None)
+        .doing(Layer::UserNamespace, "making a table of owners")?
+    {
         Fork::Child => {
             drop(write);
             let _ = rustix::io::read(read, &mut [0; 1]);

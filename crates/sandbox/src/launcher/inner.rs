@@ -63,8 +63,9 @@ fn live(handed: Handed, control: BorrowedFd<'_>, alive: OwnedFd) -> Result<Repor
     drop(files);
 
     let started = Instant::now();
-    let program = payload::start(&spec, stdio, &cgroup)?;
+    // The program is a copy of this process, and has nothing to give up any more.
     identity::drop_everything()?;
+    let program = payload::start(&spec, stdio, &cgroup)?;
     let layers = vec![
         state(Layer::UserNamespace, identity::describe(outer)),
         state(

@@ -4,6 +4,7 @@
 //! in them, and never the program itself: it builds the root (`root`), starts the program (`payload`), watches it
 //! (`watch`) and tells what came of it. Neither takes anything from the program but its end.
 
+mod bpf;
 mod collect;
 mod identity;
 mod inner;

@@ -106,11 +106,11 @@ fn open_room(handed: &mut Handed) -> Result<(Fork, OwnedFd)> {
     }
     let (go, ready) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|error| other("making a pipe", error))?;
-    let child = match sys::fork(libc::CLONE_NEWUSER | NAMESPACES) {
+    let child = match sys::fork(libc::CLONE_NEWUSER | NAMESPACES, handed.cgroup.folder()) {
         Ok(fork) => fork,
         Err(error) => {
             // Which of them is it?
-            let layer = match sys::fork(libc::CLONE_NEWUSER) {
+            let layer = match sys::fork(libc::CLONE_NEWUSER, None) {
                 Ok(Fork::Child) => std::process::exit(0),
                 Ok(Fork::Parent(_)) => Layer::OtherNamespaces,
                 Err(_) => Layer::UserNamespace,

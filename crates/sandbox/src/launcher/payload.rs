@@ -10,7 +10,7 @@ use rustix::process::{Pid, Resource, Rlimit, Signal};
 use serde::{Deserialize, Serialize};
 
 use super::sys::{self, Fork};
-use super::{Doing, Result, identity, landlock, other, seccomp};
+use super::{Doing, Result, landlock, other, seccomp};
 use crate::cgroup::Joined;
 use crate::layers::{Layer, LayerState};
 use crate::wire::{Bounds, Fault, Spec};
@@ -34,7 +34,7 @@ enum Note {
 pub(super) fn start(spec: &Spec, stdio: [OwnedFd; 3], cgroup: &Joined) -> Result<Started> {
     let (hear, say) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|error| other("making a pipe", error))?;
-    match sys::fork(0).map_err(|error| other("starting the program", error))? {
+    match sys::fork(0, None).map_err(|error| other("starting the program", error))? {
         Fork::Child => {
             drop(hear);
             let fault = become_program(spec, &stdio, cgroup, &say);
@@ -93,22 +93,23 @@ type Image = (CString, Vec<CString>, Vec<CString>);
 
 fn strip(spec: &Spec, stdio: &[OwnedFd; 3], cgroup: &Joined, say: &OwnedFd) -> Result<Image> {
     let image = image(spec)?;
+    let filter = seccomp::filter(!spec.doors.is_empty(), cgroup.bounds_memory());
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     rustix::process::setsid().map_err(|error| other("leaving the session", error))?;
-    cgroup.enter().doing(Layer::Cgroup, "entering the cgroup")?;
     sys::be_nice(5);
+    // Should the machine run out of memory, it is this that goes.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     bound(&spec.limits).doing(Layer::Rlimits, "setting limits")?;
     rustix::process::chdir(&spec.directory).map_err(|errno| Fault::Directory {
         errno: errno.raw_os_error(),
     })?;
-    identity::drop_everything()?;
     let landlock = landlock::restrict(spec);
     let seccomp = seccomp::describe();
     note(say, &Note::Ready { landlock, seccomp });
     for (number, fd) in (0..).zip(stdio) {
         sys::install_fd(fd.as_fd(), number).map_err(|error| other("connecting pipes", error))?;
     }
-    seccomp::restrict(!spec.doors.is_empty(), cgroup.bounds_memory())?;
+    seccomp::restrict(&filter)?;
     if spec.program.is_none() {
         std::process::exit(0);
     }

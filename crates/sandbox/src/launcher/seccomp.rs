@@ -1,194 +1,150 @@
 //! Which system calls the program may make. What is not on the list does not exist for it; some that are on it may
 //! not be made with every argument.
 
-use std::collections::BTreeMap;
+use libc::sock_filter;
 
-use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch,
-};
-
-use super::{Result, other};
+use super::bpf::{Condition, Verdict, compile};
+use super::{Doing, Result, sys};
 use crate::layers::Layer;
-use crate::wire::Fault;
-
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 pub(super) fn describe() -> String {
-    format!(
-        "{} calls allowed, all others refused",
-        ALLOWED.len() + ALLOWED_HERE.len()
-    )
+    let allowed = ALLOWED.len() + ALLOWED_HERE.len();
+    format!("{allowed} calls allowed, all others refused")
 }
 
 /// For good. A call in the tongue of another architecture ends the program.
-pub(super) fn restrict(has_network: bool, memory_is_bounded: bool) -> Result<()> {
-    let filters = [
-        allowed().map_err(|error| other("making the seccomp filter", error))?,
-        forbidden(has_network, memory_is_bounded)
-            .map_err(|error| other("making the seccomp filter", error))?,
-    ];
-    for filter in filters {
-        seccompiler::apply_filter(&filter).map_err(|error| Fault::Layer {
-            layer: Layer::Seccomp,
-            doing: format!("applying the filter: {error}"),
-            errno: match error {
-                seccompiler::Error::Prctl(error) | seccompiler::Error::Seccomp(error) => {
-                    error.raw_os_error().unwrap_or_default()
-                }
-                _ => 0,
+pub(super) fn restrict(filter: &[sock_filter]) -> Result<()> {
+    sys::seccomp(filter).doing(Layer::Seccomp, "applying the filter")
+}
+
+pub(super) fn filter(has_network: bool, memory_is_bounded: bool) -> Vec<sock_filter> {
+    let mut calls: Vec<(i64, Verdict)> = Vec::new();
+    for call in ALLOWED.iter().chain(ALLOWED_HERE) {
+        let cases = cases(*call, has_network, memory_is_bounded);
+        let verdict = match cases.is_empty() {
+            true => Verdict::Allow,
+            false => Verdict::Unless {
+                cases,
+                errno: libc::EPERM,
             },
-        })?;
+        };
+        calls.push((*call, verdict));
     }
-    Ok(())
-}
-
-fn arch() -> std::result::Result<TargetArch, seccompiler::BackendError> {
-    std::env::consts::ARCH.try_into()
-}
-
-fn allowed() -> std::result::Result<BpfProgram, seccompiler::BackendError> {
-    let rules: Rules = ALLOWED
-        .iter()
-        .chain(ALLOWED_HERE)
-        .map(|call| (*call, Vec::new()))
-        .collect();
-    SeccompFilter::new(
-        rules,
-        SeccompAction::Errno(libc::ENOSYS.cast_unsigned()),
-        SeccompAction::Allow,
-        arch()?,
-    )?
-    .try_into()
-}
-
-/// The second filter: arguments that are not to be had. Of two answers the kernel takes the harder one.
-fn forbidden(
-    has_network: bool,
-    memory_is_bounded: bool,
-) -> std::result::Result<BpfProgram, seccompiler::BackendError> {
-    let mut rules = Rules::new();
     for call in FORBIDDEN {
-        rules.insert(*call, Vec::new());
+        calls.push((*call, Verdict::Refuse(libc::EPERM)));
     }
-    let mut forbid = |call: i64, conditions: Vec<SeccompCondition>| {
-        rules
-            .entry(call)
-            .or_default()
-            .push(SeccompRule::new(conditions)?);
-        Ok::<_, seccompiler::BackendError>(())
-    };
+    compile(&calls, &Verdict::Refuse(libc::ENOSYS))
+}
 
-    // New namespaces by the old way of making processes; the new way (clone3) hides its flags and does not exist.
-    for flag in NAMESPACE_FLAGS {
-        forbid(libc::SYS_clone, vec![has_bits(0, *flag)?])?;
-    }
-    // Typing into a terminal, and changing what one is.
-    for request in [
-        libc::TIOCSTI,
-        libc::TIOCLINUX,
-        libc::TIOCSETD,
-        libc::TIOCCONS,
-    ] {
-        forbid(libc::SYS_ioctl, vec![is(1, request)?])?;
-    }
+/// The ways in which an allowed call may not be made.
+fn cases(call: i64, has_network: bool, memory_is_bounded: bool) -> Vec<Vec<Condition>> {
+    let mut cases = Vec::new();
     // A file that gives its user the rights of its owner would still do so outside.
-    for (call, mode) in MODES {
-        forbid(*call, vec![has_bits(*mode, 0o4000)?])?;
-        forbid(*call, vec![has_bits(*mode, 0o2000)?])?;
+    if let Some((_, mode, flags)) = MODES.iter().find(|(other, ..)| *other == call) {
+        let mut case = vec![Condition::HasAny {
+            argument: *mode,
+            bits: 0o6000,
+        }];
+        // Where nothing is made the mode is not looked at, and may be anything.
+        case.extend(flags.map(|argument| Condition::HasAny {
+            argument,
+            bits: MAKES_A_FILE,
+        }));
+        cases.push(case);
     }
-    for call in MAKES_NODES {
-        let mode = call.1;
-        for kind in [libc::S_IFCHR, libc::S_IFBLK] {
-            forbid(
-                call.0,
-                vec![masked(mode, u64::from(libc::S_IFMT), u64::from(kind))?],
-            )?;
+    if let Some((_, argument)) = MAKES_NODES.iter().find(|(other, _)| *other == call) {
+        cases.extend([libc::S_IFCHR, libc::S_IFBLK].map(|value| {
+            vec![Condition::Masked {
+                argument: *argument,
+                mask: libc::S_IFMT,
+                value,
+            }]
+        }));
+    }
+    match call {
+        // New namespaces by the old way of making processes; the new way (clone3) hides its flags and does not exist.
+        libc::SYS_clone => cases.push(vec![Condition::HasAny {
+            argument: 0,
+            bits: NAMESPACE_FLAGS,
+        }]),
+        // Typing into a terminal, and changing what one is.
+        libc::SYS_ioctl => cases.extend(
+            [
+                libc::TIOCSTI,
+                libc::TIOCLINUX,
+                libc::TIOCSETD,
+                libc::TIOCCONS,
+            ]
+            .map(|request| {
+                vec![Condition::Masked {
+                    argument: 1,
+                    mask: u32::MAX,
+                    value: request as u32,
+                }]
+            }),
+        ),
+        // Sockets: among its own processes, and to the doors if there are any.
+        libc::SYS_socket | libc::SYS_socketpair => {
+            let families: &[i32] = match has_network {
+                true => &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6],
+                false => &[libc::AF_UNIX],
+            };
+            let others = families.iter().map(|family| Condition::IsNot {
+                argument: 0,
+                value: family.cast_unsigned(),
+            });
+            cases.push(others.collect());
+            cases.push(vec![Condition::Masked {
+                argument: 1,
+                mask: 0xf,
+                value: libc::SOCK_RAW.cast_unsigned(),
+            }]);
         }
-    }
-    // Sockets: among its own processes, and to the doors if there are any.
-    let families: &[i32] = match has_network {
-        true => &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6],
-        false => &[libc::AF_UNIX],
-    };
-    for call in [libc::SYS_socket, libc::SYS_socketpair] {
-        let others = families
-            .iter()
-            .map(|family| is_not(0, u64::from(family.cast_unsigned())));
-        forbid(call, others.collect::<std::result::Result<_, _>>()?)?;
-        let raw = u64::from(libc::SOCK_RAW.cast_unsigned());
-        forbid(call, vec![masked(1, 0xf, raw)?])?;
-    }
-    // Another personality can switch protections off; asking for the present one is harmless.
-    forbid(
-        libc::SYS_personality,
-        vec![is_not(0, 0)?, is_not(0, 0xffff_ffff)?],
-    )?;
-    if !memory_is_bounded {
+        // Another personality can switch protections off; asking for the present one is harmless.
+        libc::SYS_personality => cases.push(
+            [0, u32::MAX]
+                .map(|value| Condition::IsNot { argument: 0, value })
+                .to_vec(),
+        ),
         // Memory that belongs to nobody in particular could not be seen by whoever counts.
-        let both = u64::from((libc::MAP_SHARED | libc::MAP_ANONYMOUS).cast_unsigned());
-        forbid(libc::SYS_mmap, vec![masked(3, both, both)?])?;
+        libc::SYS_mmap if !memory_is_bounded => cases.push(vec![Condition::HasAll {
+            argument: 3,
+            bits: (libc::MAP_SHARED | libc::MAP_ANONYMOUS).cast_unsigned(),
+        }]),
+        _ => {}
     }
-    SeccompFilter::new(
-        rules,
-        SeccompAction::Allow,
-        SeccompAction::Errno(libc::EPERM.cast_unsigned()),
-        arch()?,
-    )?
-    .try_into()
+    cases
 }
 
-type Condition = std::result::Result<SeccompCondition, seccompiler::BackendError>;
+const NAMESPACE_FLAGS: u32 = (libc::CLONE_NEWUSER
+    | libc::CLONE_NEWNS
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWCGROUP)
+    .cast_unsigned();
+/// `O_CREAT`, and the bit of `O_TMPFILE` that is not `O_DIRECTORY`.
+const MAKES_A_FILE: u32 = (libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY)).cast_unsigned();
 
-fn condition(argument: u8, operator: SeccompCmpOp, value: u64) -> Condition {
-    // The kernel, too, looks only at the lower half of these arguments.
-    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
-}
-
-fn is(argument: u8, value: u64) -> Condition {
-    condition(argument, SeccompCmpOp::Eq, value)
-}
-
-fn is_not(argument: u8, value: u64) -> Condition {
-    condition(argument, SeccompCmpOp::Ne, value)
-}
-
-fn masked(argument: u8, mask: u64, value: u64) -> Condition {
-    condition(argument, SeccompCmpOp::MaskedEq(mask), value)
-}
-
-fn has_bits(argument: u8, bits: u64) -> Condition {
-    masked(argument, bits, bits)
-}
-
-const NAMESPACE_FLAGS: &[u64] = &[
-    libc::CLONE_NEWUSER.cast_unsigned() as u64,
-    libc::CLONE_NEWNS.cast_unsigned() as u64,
-    libc::CLONE_NEWPID.cast_unsigned() as u64,
-    libc::CLONE_NEWNET.cast_unsigned() as u64,
-    libc::CLONE_NEWIPC.cast_unsigned() as u64,
-    libc::CLONE_NEWUTS.cast_unsigned() as u64,
-    libc::CLONE_NEWCGROUP.cast_unsigned() as u64,
-];
-
-/// Calls that set a file's mode, and which argument it is.
-const MODES: &[(i64, u8)] = &[
-    (libc::SYS_fchmod, 1),
-    (libc::SYS_fchmodat, 2),
-    (libc::SYS_fchmodat2, 2),
-    (libc::SYS_openat, 3),
-    (libc::SYS_mkdirat, 2),
-    (libc::SYS_mknodat, 2),
+/// Calls that set a file's mode, which argument it is, and which says whether one is made.
+const MODES: &[(i64, u8, Option<u8>)] = &[
+    (libc::SYS_fchmod, 1, None),
+    (libc::SYS_fchmodat, 2, None),
+    (libc::SYS_fchmodat2, 2, None),
+    (libc::SYS_openat, 3, Some(2)),
+    (libc::SYS_mkdirat, 2, None),
+    (libc::SYS_mknodat, 2, None),
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_chmod, 1),
+    (libc::SYS_chmod, 1, None),
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_open, 2),
+    (libc::SYS_open, 2, Some(1)),
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_creat, 1),
+    (libc::SYS_creat, 1, None),
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_mkdir, 1),
+    (libc::SYS_mkdir, 1, None),
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_mknod, 1),
+    (libc::SYS_mknod, 1, None),
 ];
 
 const MAKES_NODES: &[(i64, u8)] = &[

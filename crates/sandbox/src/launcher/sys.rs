@@ -30,8 +30,8 @@ pub(super) enum Fork {
     Parent(Pid),
 }
 
-/// A copy of this process, in new namespaces if `flags` names any.
-pub(super) fn fork(flags: i32) -> Result<Fork> {
+/// A copy of this process, in new namespaces if `flags` names any, and in another cgroup if one is given.
+pub(super) fn fork(flags: i32, cgroup: Option<BorrowedFd<'_>>) -> Result<Fork> {
     #[repr(C)]
     #[derive(Default)]
     struct CloneArgs {
@@ -43,15 +43,23 @@ pub(super) fn fork(flags: i32) -> Result<Fork> {
         stack: u64,
         stack_size: u64,
         tls: u64,
+        set_tid: u64,
+        set_tid_size: u64,
+        cgroup: u64,
     }
+    let into = match cgroup {
+        Some(_) => libc::CLONE_INTO_CGROUP.cast_unsigned() as u64,
+        None => 0,
+    };
     let arguments = CloneArgs {
-        flags: u64::from(flags.cast_unsigned()),
+        flags: u64::from(flags.cast_unsigned()) | into,
+        cgroup: cgroup.map_or(0, |fd| u64::from(fd.as_raw_fd().cast_unsigned())),
         exit_signal: u64::from(libc::SIGCHLD.cast_unsigned()),
         ..CloneArgs::default()
     };
     // SAFETY: the launcher has one thread, so that no lock can be held by a thread that the copy lacks; without
     // CLONE_VM and with no stack given it goes on from here with memory of its own, like fork. The structure is
-    // the first version of clone_args, and the kernel only reads it.
+    // the third version of clone_args (Linux 5.7), and the kernel only reads it.
     let result = unsafe {
         libc::syscall(
             libc::SYS_clone3,
@@ -206,6 +214,24 @@ pub(super) fn loopback_up(socket: BorrowedFd<'_>) -> Result<()> {
     check(libc::c_long::from(unsafe {
         libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request)
     }))?;
+    Ok(())
+}
+
+/// From now on every call goes through the filter. Needs that no new privileges can be had.
+pub(super) fn seccomp(filter: &[libc::sock_filter]) -> Result<()> {
+    let program = libc::sock_fprog {
+        len: u16::try_from(filter.len()).map_err(|_| Errno::INVAL)?,
+        filter: filter.as_ptr().cast_mut(),
+    };
+    // SAFETY: the program points to as many instructions as it says, and the kernel only reads them.
+    check(unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            0,
+            &raw const program,
+        )
+    })?;
     Ok(())
 }
 

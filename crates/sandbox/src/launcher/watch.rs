@@ -112,8 +112,7 @@ impl<'a> Watcher<'a> {
             false => Seen::default(),
         };
         let usage = &mut self.report.usage;
-        let memory = self.cgroup.memory().unwrap_or(seen.resident);
-        usage.memory = usage.memory.max(memory);
+        usage.memory = usage.memory.max(seen.resident.min(self.limits.memory));
         usage.processes = usage.processes.max(seen.threads);
         let (reaped, _) = sys::children_usage();
         let cpu = self.cgroup.cpu().unwrap_or(reaped + seen.cpu);
@@ -166,9 +165,7 @@ impl<'a> Watcher<'a> {
         let usage = &mut self.report.usage;
         usage.wall = self.started.elapsed();
         usage.cpu = usage.cpu.max(self.cgroup.cpu().unwrap_or(cpu));
-        usage.memory = usage
-            .memory
-            .max(self.cgroup.peak_memory().unwrap_or(largest_process));
+        usage.memory = usage.memory.max(largest_process);
         match self.ended {
             Some(Status::Exit(code)) => self.report.exit = Some(code),
             Some(Status::Signal(signal)) => self.report.signal = Some(signal),
@@ -184,7 +181,8 @@ impl<'a> Watcher<'a> {
     fn hindsight(&self) -> Option<Limit> {
         let cpu_limit = self.limits.cpu_ms.map(Duration::from_millis);
         let is_signal = |signal| self.report.signal == Some(signal);
-        if self.cgroup.memory_ran_out() {
+        // Of one process, by the kernel's own count.
+        if self.cgroup.memory_ran_out() || self.report.usage.memory > self.limits.memory {
             return Some(Limit::Memory);
         }
         if self.cgroup.processes_ran_out() {
