@@ -50,8 +50,6 @@ impl Plan {
         set("pids.max", self.processes)?;
         Ok(Joined(Some(Files {
             folder: File::open(&self.folder)?,
-            memory: open("memory.current")?,
-            peak: open("memory.peak").ok(),
             starved: open("memory.events")?,
             full: open("pids.events")?,
             cpu: open("cpu.stat")?,
@@ -81,8 +79,6 @@ pub(crate) struct Joined(Option<Files>);
 #[derive(Debug)]
 struct Files {
     folder: File,
-    memory: File,
-    peak: Option<File>,
     /// Counts how often the kernel killed for memory.
     starved: File,
     /// Counts how often a process could not be made.
@@ -98,15 +94,6 @@ impl Joined {
 
     pub(crate) const fn bounds_memory(&self) -> bool {
         self.0.is_some()
-    }
-
-    /// What the program's own memory and its files in memory take together, and what the kernel keeps for it.
-    pub(crate) fn memory(&self) -> Option<u64> {
-        number(&self.0.as_ref()?.memory)
-    }
-
-    pub(crate) fn peak_memory(&self) -> Option<u64> {
-        number(self.0.as_ref()?.peak.as_ref()?)
     }
 
     pub(crate) fn memory_ran_out(&self) -> bool {
@@ -144,10 +131,6 @@ fn text(mut file: &File) -> Option<String> {
     file.rewind().ok()?;
     file.read_to_string(&mut text).ok()?;
     Some(text)
-}
-
-fn number(file: &File) -> Option<u64> {
-    text(file)?.trim().parse().ok()
 }
 
 /// The number behind a name, a line each.

@@ -30,6 +30,9 @@ pub(super) enum Fork {
     Parent(Pid),
 }
 
+/// Wider than the constants of libc.
+const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+
 /// A copy of this process, in new namespaces if `flags` names any, and in another cgroup if one is given.
 pub(super) fn fork(flags: i32, cgroup: Option<BorrowedFd<'_>>) -> Result<Fork> {
     #[repr(C)]
@@ -48,7 +51,7 @@ pub(super) fn fork(flags: i32, cgroup: Option<BorrowedFd<'_>>) -> Result<Fork> {
         cgroup: u64,
     }
     let into = match cgroup {
-        Some(_) => libc::CLONE_INTO_CGROUP.cast_unsigned() as u64,
+        Some(_) => CLONE_INTO_CGROUP,
         None => 0,
     };
     let arguments = CloneArgs {

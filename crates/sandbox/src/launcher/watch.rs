@@ -112,15 +112,14 @@ impl<'a> Watcher<'a> {
             false => Seen::default(),
         };
         let usage = &mut self.report.usage;
-        usage.memory = usage.memory.max(seen.resident.min(self.limits.memory));
+        usage.memory = usage.memory.max(seen.resident);
         usage.processes = usage.processes.max(seen.threads);
         let (reaped, _) = sys::children_usage();
         let cpu = self.cgroup.cpu().unwrap_or(reaped + seen.cpu);
         usage.cpu = usage.cpu.max(cpu);
 
-        let over_memory = seen.resident > self.limits.memory
-            && !self.cgroup.bounds_memory()
-            && Seen::private_memory() > self.limits.memory;
+        let over_memory =
+            seen.resident > self.limits.memory && Seen::private_memory() > self.limits.memory;
         let cpu_limit = self.limits.cpu_ms.map(Duration::from_millis);
         self.report.limit = if self.cgroup.memory_ran_out() || over_memory {
             Some(Limit::Memory)
@@ -172,17 +171,16 @@ impl<'a> Watcher<'a> {
             None => {}
         }
         if self.report.limit.is_none() && !self.report.cancelled {
-            self.report.limit = self.hindsight();
+            self.report.limit = self.hindsight(largest_process);
         }
         self.report
     }
 
     /// A limit that the program ran into between two looks.
-    fn hindsight(&self) -> Option<Limit> {
+    fn hindsight(&self, largest_process: u64) -> Option<Limit> {
         let cpu_limit = self.limits.cpu_ms.map(Duration::from_millis);
         let is_signal = |signal| self.report.signal == Some(signal);
-        // Of one process, by the kernel's own count.
-        if self.cgroup.memory_ran_out() || self.report.usage.memory > self.limits.memory {
+        if self.cgroup.memory_ran_out() || largest_process > self.limits.memory {
             return Some(Limit::Memory);
         }
         if self.cgroup.processes_ran_out() {
