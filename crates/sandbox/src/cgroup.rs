@@ -50,6 +50,8 @@ impl Plan {
         set("pids.max", self.processes)?;
         Ok(Joined(Some(Files {
             folder: File::open(&self.folder)?,
+            memory: open("memory.current")?,
+            uses: open("memory.stat")?,
             starved: open("memory.events")?,
             full: open("pids.events")?,
             cpu: open("cpu.stat")?,
@@ -79,6 +81,9 @@ pub(crate) struct Joined(Option<Files>);
 #[derive(Debug)]
 struct Files {
     folder: File,
+    memory: File,
+    /// What the memory is used for.
+    uses: File,
     /// Counts how often the kernel killed for memory.
     starved: File,
     /// Counts how often a process could not be made.
@@ -94,6 +99,18 @@ impl Joined {
 
     pub(crate) const fn bounds_memory(&self) -> bool {
         self.0.is_some()
+    }
+
+    /// What the program takes, without what the kernel can take back and without the program's files in memory,
+    /// which take `files` bytes: these have a limit of their own. Tables and buffers of the kernel do count.
+    pub(crate) fn memory_without_files(&self, files: u64) -> Option<u64> {
+        let Files { memory, uses, .. } = self.0.as_ref()?;
+        let all: u64 = text(memory)?.trim().parse().ok()?;
+        let shared = value(uses, "shmem")?;
+        let cached = value(uses, "file")?;
+        let reclaimable = value(uses, "slab_reclaimable").unwrap_or(0);
+        let spared = cached.saturating_sub(shared) + reclaimable + files.min(shared);
+        Some(all.saturating_sub(spared))
     }
 
     pub(crate) fn memory_ran_out(&self) -> bool {

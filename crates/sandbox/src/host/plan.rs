@@ -40,6 +40,10 @@ pub(super) fn plan(
     for (name, value) in network::environment(&doors) {
         environment.set(name, value);
     }
+    let unfit = |name: &str| name.is_empty() || name.contains(['=', '\0']);
+    if let Some((name, _)) = environment.iter().find(|(name, _)| unfit(name)) {
+        return Err(refuse(format!("{name:?} cannot be the name of a variable")));
+    }
     let spec = Spec {
         program: program.map(|program| program.path.clone()),
         arguments: program

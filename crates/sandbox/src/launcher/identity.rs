@@ -1,7 +1,7 @@
 //! Who the program is: an ordinary user inside, and outside one who owns nothing.
 
 use std::fs;
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 
 use rustix::process::{Gid, Pid, Uid};
 use rustix::thread::{CapabilitySet, CapabilitySets};
@@ -42,6 +42,12 @@ impl Outer {
 
     pub(super) const fn owner(self) -> (u32, u32) {
         (self.uid, self.gid)
+    }
+
+    /// Makes what is open the program's own.
+    pub(super) fn give(self, fd: BorrowedFd<'_>) -> rustix::io::Result<()> {
+        let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.gid));
+        rustix::fs::fchown(fd, Some(uid), Some(gid))
     }
 
     /// Tells the kernel who is who in the user namespace of a process that was just made.
@@ -104,6 +110,18 @@ pub(super) fn become_user(outer: Outer) -> Result<()> {
         ..sets
     };
     rustix::thread::set_capabilities(None, raised).doing(layer, "raising capabilities")
+}
+
+/// What the kernel keeps count of for each user, in this user namespace: no more of these, and not all the watchers
+/// that the user who started us may have. Where `/proc/sys` cannot be written the seccomp filter must do.
+pub(super) fn bound_kernel_objects() {
+    for (name, most) in [
+        ("max_user_namespaces", "0"),
+        ("max_inotify_instances", "32"),
+        ("max_inotify_watches", "8192"),
+    ] {
+        let _ = fs::write(format!("/proc/sys/user/{name}"), most);
+    }
 }
 
 /// Gives up everything, for good.

@@ -41,12 +41,15 @@ fn live(handed: Handed, control: BorrowedFd<'_>, alive: OwnedFd) -> Result<Repor
     let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
     rustix::system::sethostname(b"innkeeper").doing(Layer::OtherNamespaces, "naming the host")?;
 
+    identity::bound_kernel_objects();
+
     let doors = network::open(&spec.doors)?;
     let plan = root::Plan {
         roots: &spec.roots,
         hosts: &spec.hosts,
         has_network: !spec.doors.is_empty(),
         disk: spec.limits.disk,
+        counts_memory: cgroup.bounds_memory(),
     };
     let proc = root::enter(&plan, trees, outer)?;
     if proc.is_err() && !cgroup.bounds_memory() {

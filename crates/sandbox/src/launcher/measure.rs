@@ -1,8 +1,10 @@
 //! How much lies in a folder that the program can change. Never trusts what it finds there.
 
-use std::fs::File;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
@@ -30,9 +32,10 @@ pub(super) fn measure(folder: &Path) -> Measured {
         return measured;
     };
     let mut seen = 0;
+    let mut linked = BTreeSet::new();
     // One open folder a level: a path of any length can be walked, and the depth is bounded.
     let mut open: Vec<(OwnedFd, Vec<std::ffi::CString>)> = Vec::new();
-    match list(top, &mut measured, &mut seen) {
+    match list(top, &mut measured, &mut seen, &mut linked) {
         Some(level) => open.push(level),
         None => return measured,
     }
@@ -56,7 +59,7 @@ pub(super) fn measure(folder: &Path) -> Measured {
             measured.beyond = true;
             return measured;
         }
-        match list(next, &mut measured, &mut seen) {
+        match list(next, &mut measured, &mut seen, &mut linked) {
             Some(level) => open.push(level),
             None => return measured,
         }
@@ -68,6 +71,7 @@ fn list(
     folder: OwnedFd,
     measured: &mut Measured,
     seen: &mut u64,
+    linked: &mut BTreeSet<(u64, u64)>,
 ) -> Option<(OwnedFd, Vec<std::ffi::CString>)> {
     let mut below = Vec::new();
     let Ok(entries) = Dir::read_from(&folder) else {
@@ -87,7 +91,10 @@ fn list(
         let Ok(about) = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) else {
             continue;
         };
-        measured.bytes += about.st_blocks.unsigned_abs() * 512;
+        // A file of many names is one file.
+        if about.st_nlink < 2 || linked.insert((about.st_dev, about.st_ino)) {
+            measured.bytes += about.st_blocks.unsigned_abs() * 512;
+        }
         match FileType::from_raw_mode(about.st_mode) {
             FileType::Directory => below.push(name.to_owned()),
             FileType::RegularFile => {
@@ -97,6 +104,55 @@ fn list(
         }
     }
     Some((folder, below))
+}
+
+/// What is open in these processes and lies where these folders lie, but has no name there any more: it takes as
+/// much room as if it had. `None` if one of them does not let itself be looked at.
+pub(super) fn nameless(folders: &[PathBuf], processes: impl Iterator<Item = u32>) -> Option<u64> {
+    let device = |folder: &PathBuf| Some(rustix::fs::stat(folder).ok()?.st_dev);
+    let devices: BTreeSet<u64> = folders.iter().filter_map(device).collect();
+    let mut bytes = 0;
+    let mut seen = BTreeSet::new();
+    for pid in processes {
+        let entries = match fs::read_dir(format!("/proc/{pid}/fd")) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !is_dying(pid) => {
+                return None;
+            }
+            Err(_) => continue,
+        };
+        for entry in entries.flatten() {
+            let Ok(about) = rustix::fs::stat(entry.path()) else {
+                continue;
+            };
+            let is_file = FileType::from_raw_mode(about.st_mode) == FileType::RegularFile;
+            if is_file
+                && about.st_nlink == 0
+                && devices.contains(&about.st_dev)
+                && seen.insert((about.st_dev, about.st_ino))
+            {
+                bytes += about.st_blocks.unsigned_abs() * 512;
+            }
+        }
+    }
+    Some(bytes)
+}
+
+/// A process without memory has nothing to hide, it is on its way out.
+fn is_dying(pid: u32) -> bool {
+    let Ok(text) = fs::read(format!("/proc/{pid}/statm")) else {
+        return true;
+    };
+    text.starts_with(b"0 ")
+}
+
+/// Bytes that lie in a file system in memory.
+pub(super) fn used(folder: &Path) -> u64 {
+    let used = |about: rustix::fs::StatFs| {
+        let blocks = about.f_blocks.saturating_sub(about.f_bfree);
+        blocks.saturating_mul(about.f_bsize.unsigned_abs())
+    };
+    rustix::fs::statfs(folder).map_or(0, used)
 }
 
 /// A file system in memory that is full.

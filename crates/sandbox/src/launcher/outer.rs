@@ -103,6 +103,13 @@ fn open_room(handed: &mut Handed) -> Result<(Fork, OwnedFd)> {
     }
     if handed.outer.is_root {
         handed.trees = root::open_owned(&handed.spec.roots, handed.outer)?;
+        // `/dev/stdout` opens a pipe once more, which only its owner may.
+        for stream in &handed.stdio {
+            handed
+                .outer
+                .give(stream.as_fd())
+                .map_err(|error| other("handing over the pipes", error))?;
+        }
     }
     let (go, ready) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|error| other("making a pipe", error))?;

@@ -9,18 +9,20 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags,
     OpenTreeFlags, UnmountFlags,
 };
 
+use rustix::process::{Gid, Uid};
+
 use super::identity::{self, Outer};
 use super::sys::{self, Attributes};
 use super::{Doing, Result};
 use crate::layers::Layer;
-use crate::limits::MAX_INODES;
+use crate::limits::{MAX_DEPTH, MAX_INODES};
 use crate::wire::{Fault, Root};
 
 /// A mount that is nowhere yet, and where it will be.
@@ -102,24 +104,48 @@ pub(super) fn open_owned(roots: &[Root], outer: Outer) -> Result<Trees> {
     Ok(trees)
 }
 
+/// By descriptors all the way: whoever can write there may be moving things at this moment.
 fn hand_over(root: &Path, outer: Outer) -> io::Result<()> {
-    let (uid, gid) = outer.owner();
-    let mut folders = vec![root.to_owned()];
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut folders = vec![rustix::fs::open(root, flags, Mode::empty())?];
     let mut seen = 0;
-    std::os::unix::fs::lchown(root, Some(uid), Some(gid))?;
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder)? {
+        outer.give(folder.as_fd())?;
+        for entry in Dir::read_from(&folder)? {
             let entry = entry?;
+            let name = entry.file_name();
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
             seen += 1;
-            if seen > MAX_INODES {
+            if seen > MAX_INODES || folders.len() > MAX_DEPTH * 4 {
                 return Err(io::Error::other("it holds too many files"));
             }
-            std::os::unix::fs::lchown(entry.path(), Some(uid), Some(gid))?;
-            if entry.file_type()?.is_dir() {
-                folders.push(entry.path());
+            match rustix::fs::openat(&folder, name, flags, Mode::empty()) {
+                Ok(below) => folders.push(below),
+                Err(Errno::NOTDIR | Errno::LOOP | Errno::NOENT) => give_file(&folder, name, outer)?,
+                Err(errno) => return Err(errno.into()),
             }
         }
     }
+    Ok(())
+}
+
+/// A file with a second name is left alone: that name may be somebody else's.
+fn give_file(folder: &OwnedFd, name: &std::ffi::CStr, outer: Outer) -> io::Result<()> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = match rustix::fs::openat(folder, name, flags, Mode::empty()) {
+        Ok(file) => file,
+        Err(Errno::NOENT) => return Ok(()),
+        Err(errno) => return Err(errno.into()),
+    };
+    if rustix::fs::fstat(&file)?.st_nlink > 1 {
+        return Ok(());
+    }
+    let (uid, gid) = outer.owner();
+    let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+    let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
+    rustix::fs::chownat(&file, c"", Some(uid), Some(gid), flags)?;
     Ok(())
 }
 
@@ -179,6 +205,8 @@ pub(super) struct Plan<'a> {
     pub(super) hosts: &'a str,
     pub(super) has_network: bool,
     pub(super) disk: u64,
+    /// The kernel itself counts what the program takes.
+    pub(super) counts_memory: bool,
 }
 
 /// Builds the root and steps into it. `opened` are the roots if somebody else has opened them.
@@ -202,7 +230,7 @@ pub(super) fn enter(
     let mut links = Vec::new();
     open_system(plan.has_network, &mut trees, &mut links)?;
     let copies = copies();
-    let devices = open_devices()?;
+    let devices = open_devices(plan.counts_memory)?;
     let proc = own_proc();
     let skeleton = memory_fs(8 << 20, 10_000, "0755")?;
     let tmp = memory_fs(plan.disk, MAX_INODES, "0700")?;
@@ -241,6 +269,9 @@ pub(super) fn enter(
         let target = Path::new("dev").join(name);
         make_file(&target).doing(layer, "making devices")?;
         place(device, &target).doing(layer, "mounting devices")?;
+    }
+    if !plan.counts_memory {
+        make_zeros(Path::new("dev/zero")).doing(layer, "making devices")?;
     }
     for (link, target) in [
         ("dev/fd", "/proc/self/fd"),
@@ -319,7 +350,13 @@ fn copies() -> Vec<(&'static str, Vec<u8>)> {
         .collect()
 }
 
-fn open_devices() -> Result<Vec<(&'static str, OwnedFd)>> {
+/// Where nobody counts memory that belongs to no process: mapping the real device would give any amount of it. A file
+/// that is nothing but a hole reads the same.
+fn make_zeros(path: &Path) -> io::Result<()> {
+    fs::File::create(path)?.set_len(1 << 60)
+}
+
+fn open_devices(counts_memory: bool) -> Result<Vec<(&'static str, OwnedFd)>> {
     let attributes = Attributes {
         no_suid: true,
         no_exec: true,
@@ -331,7 +368,10 @@ fn open_devices() -> Result<Vec<(&'static str, OwnedFd)>> {
         sys::mount_setattr(tree.as_fd(), attributes, None).doing(Layer::Root, "closing devices")?;
         Ok((name, tree))
     };
-    DEVICES.into_iter().map(open).collect()
+    let wanted = DEVICES
+        .into_iter()
+        .filter(|name| counts_memory || *name != "zero");
+    wanted.map(open).collect()
 }
 
 /// Shows processes and nothing else of the kernel.

@@ -75,13 +75,7 @@ fn cases(call: i64, has_network: bool, memory_is_bounded: bool) -> Vec<Vec<Condi
                 libc::TIOCSETD,
                 libc::TIOCCONS,
             ]
-            .map(|request| {
-                vec![Condition::Masked {
-                    argument: 1,
-                    mask: u32::MAX,
-                    value: request as u32,
-                }]
-            }),
+            .map(|request| vec![is(1, request as u32)]),
         ),
         // Sockets: among its own processes, and to the doors if there are any.
         libc::SYS_socket | libc::SYS_socketpair => {
@@ -106,6 +100,18 @@ fn cases(call: i64, has_network: bool, memory_is_bounded: bool) -> Vec<Vec<Condi
                 .map(|value| Condition::IsNot { argument: 0, value })
                 .to_vec(),
         ),
+        // The first process keeps the limits, and is of the same user: nobody else may hold it up.
+        libc::SYS_prlimit64 | libc::SYS_sched_setaffinity | libc::SYS_sched_setscheduler => {
+            cases.push(vec![is(0, 1)]);
+        }
+        // Anything but PRIO_PROCESS could mean it, too.
+        libc::SYS_setpriority => cases.extend([
+            vec![is(1, 1)],
+            vec![Condition::IsNot {
+                argument: 0,
+                value: 0,
+            }],
+        ]),
         // Memory that belongs to nobody in particular could not be seen by whoever counts.
         libc::SYS_mmap if !memory_is_bounded => cases.push(vec![Condition::HasAll {
             argument: 3,
@@ -114,6 +120,14 @@ fn cases(call: i64, has_network: bool, memory_is_bounded: bool) -> Vec<Vec<Condi
         _ => {}
     }
     cases
+}
+
+const fn is(argument: u8, value: u32) -> Condition {
+    Condition::Masked {
+        argument,
+        mask: u32::MAX,
+        value,
+    }
 }
 
 const NAMESPACE_FLAGS: u32 = (libc::CLONE_NEWUSER

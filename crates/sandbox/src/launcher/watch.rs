@@ -112,14 +112,17 @@ impl<'a> Watcher<'a> {
             false => Seen::default(),
         };
         let usage = &mut self.report.usage;
-        usage.memory = usage.memory.max(seen.resident);
+        let files = measure::used(Path::new("/tmp"));
+        let counted = self.cgroup.memory_without_files(files);
+        let memory = counted.unwrap_or(seen.resident + seen.tables);
+        usage.memory = usage.memory.max(memory);
         usage.processes = usage.processes.max(seen.threads);
         let (reaped, _) = sys::children_usage();
         let cpu = self.cgroup.cpu().unwrap_or(reaped + seen.cpu);
         usage.cpu = usage.cpu.max(cpu);
 
-        let over_memory =
-            seen.resident > self.limits.memory && Seen::private_memory() > self.limits.memory;
+        let over_memory = memory > self.limits.memory
+            && (counted.is_some() || seen.tables + Seen::private_memory() > self.limits.memory);
         let cpu_limit = self.limits.cpu_ms.map(Duration::from_millis);
         self.report.limit = if self.cgroup.memory_ran_out() || over_memory {
             Some(Limit::Memory)
@@ -145,10 +148,20 @@ impl<'a> Watcher<'a> {
     }
 
     fn disk_is_over(&self) -> bool {
-        measure::is_full(Path::new("/tmp"))
+        if measure::is_full(Path::new("/tmp")) {
+            return true;
+        }
+        if self.writable.is_empty() {
+            return false;
+        }
+        let Some(nameless) = measure::nameless(&self.writable, processes()) else {
+            return true;
+        };
+        let most = self.limits.disk.saturating_sub(nameless);
+        nameless > self.limits.disk
             || self.writable.iter().any(|folder| {
                 let measured = measure::measure(folder);
-                measured.beyond || measured.bytes > self.limits.disk
+                measured.beyond || measured.bytes > most
             })
     }
 
@@ -206,6 +219,8 @@ impl<'a> Watcher<'a> {
 #[derive(Debug, Default)]
 struct Seen {
     resident: u64,
+    /// What the kernel needs to know whose pages are where.
+    tables: u64,
     threads: u32,
     cpu: Duration,
 }
@@ -218,6 +233,7 @@ impl Seen {
         for pid in processes() {
             let Some(stat) = stat(pid) else { continue };
             seen.resident += stat.resident_pages * page;
+            seen.tables += tables_of(pid);
             seen.threads += stat.threads;
             seen.cpu += Duration::from_millis(stat.ticks * 1000 / ticks);
         }
@@ -255,6 +271,13 @@ fn stat(pid: u32) -> Option<Stat> {
         threads: u32::try_from(field(20)?).ok()?,
         resident_pages: field(24)?,
     })
+}
+
+fn tables_of(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmPTE:"));
+    let kilobytes = line.and_then(|line| line.split_ascii_whitespace().next()?.parse::<u64>().ok());
+    kilobytes.unwrap_or(0) * 1024
 }
 
 fn private_memory_of(pid: u32) -> u64 {
