@@ -41,6 +41,7 @@ use crate::output::{Layout, Screen};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    innkeeper_sandbox::take_over_if_launcher();
     let words: Vec<OsString> = std::env::args_os().collect();
     let lang = Lang::of(&words, |name| std::env::var(name).ok());
     let outcome = match read(&words, lang) {

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use innkeeper_protocol::event::RunId;
+use innkeeper_sandbox::{Sandbox, SandboxOptions};
 use innkeeper_store::{LocalBus, Store};
 use innkeeper_tools::builtin::http::HttpPolicy;
 use innkeeper_tools::engine::NoEngine;
 use innkeeper_tools::plugin::{Consents, PluginLoader, PluginManager, PluginParts, PluginSettings};
 use innkeeper_tools::policy::Approver;
 use innkeeper_tools::registry::RegisterError;
-use innkeeper_tools::script::{Interpreters, NoSandbox, ScriptRunner, Unsandboxed};
+use innkeeper_tools::script::{Interpreters, SandboxRunner};
 use innkeeper_tools::{
     BudgetLimits, FileLayer, Parts, Redactor, Secrets, SystemClock, ToolManager, builtin,
 };
@@ -19,12 +20,15 @@ use jiff::tz::TimeZone;
 
 use crate::failure::{Failure, HomeFault};
 use crate::home::Home;
-use crate::settings::{self, Sandbox, Settings};
+use crate::settings::{self, Scripts, Settings};
 
 pub(crate) struct Platform {
     pub(crate) tools: ToolManager,
     pub(crate) plugins: PluginManager,
     pub(crate) budget: BudgetLimits,
+    /// Where programs are run that nobody has to trust.
+    #[expect(dead_code, reason = "the next tools run in it")]
+    pub(crate) sandbox: Sandbox,
 }
 
 impl Platform {
@@ -53,20 +57,17 @@ impl Platform {
         tools.set_redactor(Redactor::new(named));
         register_builtins(&tools, settings.http.clone()).map_err(|error| unusable(&error))?;
 
-        let runner: Arc<dyn ScriptRunner> = match settings.scripts.sandbox {
-            Sandbox::Required => Arc::new(NoSandbox),
-            Sandbox::Off => Arc::new(Unsandboxed::new(
-                Interpreters::default(),
-                home.file("scratch"),
-            )),
-        };
+        let sandbox = open_sandbox(&settings.scripts).map_err(|error| unusable(&error))?;
+        let interpreters = Interpreters::default().closing(home.path());
         let plugins = PluginManager::new(PluginParts {
             manager: tools.clone(),
             loader: PluginLoader::new(plugin_folders(home, &settings)),
             consents: Consents::new(home.path()),
             settings: Arc::new(PluginSettings::new(home.path(), secrets)),
-            runner,
+            runner: Arc::new(SandboxRunner::new(sandbox.clone(), interpreters)),
             files: Arc::new(files),
+            data: home.file("plugin-data"),
+            limits: settings.scripts.limits(),
             engine: Arc::new(NoEngine),
         });
         let reading = plugins.clone();
@@ -77,6 +78,7 @@ impl Platform {
             tools,
             plugins,
             budget: settings.limits.budget(),
+            sandbox,
         })
     }
 
@@ -85,6 +87,13 @@ impl Platform {
         let store = self.tools.store().clone();
         Ok(store.close().await?)
     }
+}
+
+/// This very binary is what starts programs in it.
+pub(crate) fn open_sandbox(scripts: &Scripts) -> std::io::Result<Sandbox> {
+    let mut options = SandboxOptions::own_binary()?;
+    options.parallel = scripts.parallel().unwrap_or(options.parallel);
+    Ok(Sandbox::new(options))
 }
 
 /// The database alone, for commands that only look into it.

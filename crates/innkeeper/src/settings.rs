@@ -3,6 +3,8 @@
 //! Owns the shape of the file and where in it something is wrong. A file that cannot be taken as it stands stops
 //! the command: it may hold what is forbidden, and a rule that nobody reads would forbid nothing.
 
+mod scripts;
+
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -13,6 +15,7 @@ use innkeeper_tools::{BudgetLimits, Pattern, ToolLimit};
 use serde::Deserialize;
 use toml::de::{DeTable, DeValue};
 
+pub(crate) use self::scripts::Scripts;
 use crate::failure::{SettingsFault, Spot, cause, message, shown};
 use crate::limits::MAX_SETTINGS_BYTES;
 
@@ -46,23 +49,6 @@ struct Rules {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct Scripts {
-    pub(crate) sandbox: Sandbox,
-}
-
-/// What becomes of scripts where they cannot be kept in.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Sandbox {
-    /// They are refused.
-    #[default]
-    Required,
-    /// They run with all rights of the person who runs Innkeeper.
-    Off,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
 pub(crate) struct Plugins {
     /// Folders with plugins beside `<home>/plugins`; relative ones count from `<home>`.
     pub(crate) paths: Vec<PathBuf>,
@@ -92,7 +78,7 @@ impl Limits {
 
 /// Sections and their keys.
 const KNOWN: &[(&str, &[&str])] = &[
-    ("scripts", &["sandbox"]),
+    ("scripts", scripts::KEYS),
     ("plugins", &["paths"]),
     (
         "http",
@@ -176,6 +162,14 @@ impl Settings {
 fn check_keys(path: &str, text: &str, document: &DeTable<'_>) -> Result<(), SettingsFault> {
     let sections: Vec<&str> = KNOWN.iter().map(|(section, _)| *section).collect();
     check(path, text, document, &sections)?;
+    let (gone, why) = scripts::GONE;
+    let scripts = document.get("scripts").and_then(table_in);
+    if let Some((key, _)) = scripts.and_then(|table| table.get_key_value(gone)) {
+        return Err(SettingsFault::Invalid {
+            at: spot(path, text, key.span().start),
+            why: why.to_owned(),
+        });
+    }
     for (section, keys) in KNOWN {
         if let Some(table) = document.get(*section).and_then(table_in) {
             check(path, text, table, keys)?;

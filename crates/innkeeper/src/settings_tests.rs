@@ -1,11 +1,14 @@
+use innkeeper_tools::script::ScriptLimits;
+
 use super::*;
 
 #[test]
 fn a_whole_file() {
-    let text = "[scripts]\nsandbox = \"off\"\n[plugins]\npaths = [\"/a\", \"b\"]\n\
+    let text = "[scripts]\nmemory_mb = 1024\nparallel = 3\n[plugins]\npaths = [\"/a\", \"b\"]\n\
                 [limits]\nmax_calls = 3\n[limits.tools]\n\"File.*\" = 2\n";
     let settings = Settings::parse("f", text).unwrap();
-    assert_eq!(settings.scripts.sandbox, Sandbox::Off);
+    assert_eq!(settings.scripts.limits().memory_bytes, 1 << 30);
+    assert_eq!(settings.scripts.parallel(), Some(3));
     assert_eq!(settings.plugins.paths.len(), 2);
     let budget = settings.limits.budget();
     assert_eq!(budget.max_calls, Some(3));
@@ -13,9 +16,32 @@ fn a_whole_file() {
 }
 
 #[test]
+fn every_limit_of_scripts_can_be_set() {
+    let lines: Vec<_> = scripts::KEYS
+        .iter()
+        .map(|key| format!("{key} = 77\n"))
+        .collect();
+    let text = format!("[scripts]\n{}", lines.concat());
+    let settings = Settings::parse("f", &text).unwrap();
+    let usual = ScriptLimits::default();
+    let expected = ScriptLimits {
+        memory_bytes: 77 << 20,
+        processes: 77,
+        cpu: std::time::Duration::from_secs(77),
+        disk_bytes: 77 << 20,
+        open_files: 77,
+        file_bytes: 77 << 20,
+        ..usual
+    };
+    assert_eq!(settings.scripts.limits(), expected);
+    assert_eq!(settings.scripts.parallel(), Some(77));
+}
+
+#[test]
 fn nothing_written_is_the_safe_side() {
     let settings = Settings::parse("f", "").unwrap();
-    assert_eq!(settings.scripts.sandbox, Sandbox::Required);
+    assert_eq!(settings.scripts.limits(), ScriptLimits::default());
+    assert_eq!(settings.scripts.parallel(), None);
     assert_eq!(settings.limits.budget(), BudgetLimits::default());
 }
 
@@ -24,8 +50,37 @@ fn nothing_written_is_the_safe_side() {
 fn faults_name_their_place() {
     for (text, line, column, said) in [
         ("[scripts\n", 1, 9, ""),
-        ("\n[scripts]\nsandbox = \"of\"\n", 3, 11, "of"),
-        ("[scripts]\nsandbox = true\n", 2, 11, ""),
+        ("\n[scripts]\nsandbox = \"off\"\n", 3, 1, "remove this line"),
+        (
+            "[scripts]\nsandbox = \"required\"\n",
+            2,
+            1,
+            "always run in the sandbox",
+        ),
+        ("[scripts]\nmemory = 5\n", 2, 1, "memory_mb"),
+        (
+            "[scripts]\nmemory_mb = 15\n",
+            2,
+            13,
+            "from 16 to 1048576, found 15",
+        ),
+        ("[scripts]\nmemory_mb = 1048577\n", 2, 13, "from 16"),
+        ("[scripts]\nprocesses = 0\n", 2, 13, "from 1 to 4096"),
+        (
+            "[scripts]\ncpu_seconds = -1\n",
+            2,
+            15,
+            "from 1 to 86400, found -1",
+        ),
+        ("[scripts]\ndisk_mb = \"x\"\n", 2, 11, ""),
+        (
+            "[scripts]\nopen_files = 5000000000\n",
+            2,
+            14,
+            "from 16 to 65536",
+        ),
+        ("[scripts]\nfile_mb = 0\n", 2, 11, "from 1"),
+        ("[scripts]\nparallel = 257\n", 2, 12, "from 1 to 256"),
         ("[script]\n", 1, 2, "scripts"),
         ("[plugins]\n  path = []\n", 2, 3, "paths"),
         ("[limits]\nmax_call = 1\n", 2, 1, "max_calls"),

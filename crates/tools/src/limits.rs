@@ -232,18 +232,20 @@ pub const MAX_SCRIPT_OUTPUT_BYTES: usize = 16 * 1024 * 1024;
 pub const MAX_SCRIPT_STDERR_BYTES: usize = 16 * 1024;
 /// Longest line on stderr that is looked at as a line; what is longer is kept as it comes.
 pub const MAX_SCRIPT_LINE_BYTES: usize = 4 * 1024;
-/// Memory that a script may use, where there is a sandbox to see to it.
-pub const MAX_SCRIPT_MEMORY_BYTES: u64 = 1024 * 1024 * 1024;
 /// Most files that a script may hand over in one answer.
 pub const MAX_SCRIPT_FILES: usize = 32;
 /// Most lines of its log that are passed on, and of stderr that are told.
 pub const MAX_SCRIPT_TOLD_LINES: usize = 20;
 /// Longest text from a script in a message.
 pub const MAX_SCRIPT_MESSAGE_CHARS: usize = 2_000;
-/// How long the pipes of a script that has ended are still listened to: a process that left its group may hold them.
-pub const SCRIPT_PIPE_GRACE: Duration = Duration::from_secs(2);
 /// Longest time an interpreter may take to say where it is.
 pub const INTERPRETER_PROBE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Longest answer of an interpreter that is asked where it is.
+pub const MAX_INTERPRETER_ANSWER_BYTES: usize = 64 * 1024;
+/// Links that are followed from the name of a program to its file; the kernel follows as many.
+pub const MAX_LINK_HOPS: usize = 40;
+/// How much of a program's beginning is looked at for `#!`; the kernel looks at as much.
+pub const MAX_SHEBANG_BYTES: u64 = 256;
 
 // Settings of plugins.
 

@@ -62,7 +62,7 @@ fn a_failing_step_stops_the_rest_and_the_exit_code_is_1() {
 
 #[test]
 fn a_wrong_name_is_told_and_can_be_corrected() {
-    let house = House::with_scripts();
+    let house = House::new();
     house.plugin(&players());
     let wrong = "I'll try to get the player's name.\n<ACTION>\n    <GetPlayerInfo>\n        \
                  <playerId>player123</playerId>\n    </GetPlayerInfo>\n</ACTION>\n";
@@ -194,7 +194,7 @@ fn limits_of_the_settings_end_a_run() {
 
 #[test]
 fn a_task_is_waited_for_and_told() {
-    let house = House::with_scripts();
+    let house = House::new();
     house.plugin(&Plugin {
         tool: "Paint",
         mode: "async",
@@ -254,7 +254,7 @@ fn bad_usage() {
 /// What a script prints is data, and what a secret is stays out of everything.
 #[test]
 fn secrets_never_show() {
-    let house = House::with_scripts();
+    let house = House::new();
     const KEY: &str = "sk-very-secret-0123456789";
     house.plugin(&Plugin {
         script: r#"cat > /dev/null; echo "{\"success\": true, \"outputData\": \"key is $API_KEY\"}""#,

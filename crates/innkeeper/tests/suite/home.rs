@@ -16,13 +16,6 @@ impl House {
         Self(tempfile::tempdir().unwrap())
     }
 
-    /// Scripts may run: there is no sandbox to be had in every place where tests run.
-    pub(crate) fn with_scripts() -> Self {
-        let house = Self::new();
-        house.settings("[scripts]\nsandbox = \"off\"\n");
-        house
-    }
-
     pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
@@ -68,6 +61,16 @@ impl House {
         self.put(plugin);
         let run = self.run(&["plugin", "enable", plugin.name, "--accept"]);
         assert_eq!(run.code, Some(0), "{}", run.stderr);
+    }
+
+    /// A pipe in the folder that the plugin may change, where its script finds it as `$INNKEEPER_DATA/pipe`.
+    pub(crate) fn pipe(&self, plugin: &str) -> PathBuf {
+        let folder = self.path().join("plugin-data").join(plugin);
+        fs::create_dir_all(&folder).unwrap();
+        let pipe = folder.join("pipe");
+        let made = Command::new("mkfifo").arg("-m666").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        pipe
     }
 
     /// The same, not yet switched on.

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use serde_json::json;
 
@@ -10,23 +10,15 @@ use super::home::{House, Plugin};
 
 #[test]
 fn a_killed_process_leaves_a_record_of_the_call() {
-    let house = House::with_scripts();
-    let pipe = house.path().join("pipe");
-    assert!(
-        Command::new("mkfifo")
-            .arg(&pipe)
-            .status()
-            .unwrap()
-            .success()
-    );
-    // It says that it has begun, and then waits for what never comes.
-    let script = format!("echo begun > '{0}'; exec cat '{0}'", pipe.display());
+    let house = House::new();
+    let pipe = house.pipe("slow");
     house.plugin(&Plugin {
         name: "slow",
         tool: "Slow.Wait",
         parameters: json!({"type": "object"}),
         mode: "sync",
-        script: &script,
+        // It says that it has begun, and then holds on to the line without a word.
+        script: "exec 3> \"$INNKEEPER_DATA/pipe\"; echo begun >&3; sleep 600; exit 0",
         manifest: "",
     });
     let mut child = house
@@ -36,20 +28,14 @@ fn a_killed_process_leaves_a_record_of_the_call() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let mut said = String::new();
-    fs::File::open(&pipe)
-        .unwrap()
-        .read_to_string(&mut said)
-        .unwrap();
-    assert_eq!(said, "begun\n");
+    let mut line = fs::File::open(&pipe).unwrap();
+    let mut said = [0; 6];
+    line.read_exact(&mut said).unwrap();
+    assert_eq!(&said, b"begun\n");
     child.kill().unwrap();
     child.wait().unwrap();
-    // The script was left alone; with the end of this test its input ends, and so does it.
-    let _writer = fs::OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open(&pipe)
-        .unwrap();
+    // The line ends when nobody holds it any more: the script and all it has started went with the process.
+    assert_eq!(line.read(&mut said).unwrap(), 0);
 
     let log = house.json(&["tools", "audit"]);
     assert_eq!(log[0]["tool"], "Slow.Wait");

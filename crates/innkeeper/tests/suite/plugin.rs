@@ -40,15 +40,57 @@ fn from_nothing_to_a_tool_that_answers() {
     house
         .run(&["tools", "list", "--source", "plugin:*"])
         .shows(&["greetings:greet"]);
-    // No sandbox, no script: it says so, and how to change that.
     house
         .run(&["tools", "call", "greetings:greet", "name=Mei"])
-        .is_refused(1, &["sandbox", "[tool.unavailable]"]);
+        .shows(&["Mei"]);
+}
+
+/// What the person who runs it would have to hand over by accident.
+#[test]
+fn a_script_sees_its_plugin_and_nothing_of_the_house() {
+    let house = House::new();
+    house.write("other.txt", "not for plugins");
+    let script = format!(
+        "cat > /dev/null; cat '{0}/other.txt'; cat '{0}/innkeeper.toml'; ls '{0}/plugins'; echo x > here; \
+         echo kept > \"$INNKEEPER_DATA/note\"; echo done",
+        house.path().display()
+    );
+    house.settings("[scripts]\nmemory_mb = 256\n");
+    house.put(&super::home::players());
+    house.plugin(&Plugin {
+        name: "curious",
+        tool: "Curious",
+        script: &script,
+        ..players()
+    });
+    let run = house.run(&["tools", "call", "Curious", "player_id=1", "--json"]);
+    run.shows(&["done"]);
+    assert!(!run.stdout.contains("not for plugins") && !run.stdout.contains("memory_mb"));
+    assert!(
+        run.stdout.contains("curious") && !run.stdout.contains("players"),
+        "{}",
+        run.stdout
+    );
+    let data = house.path().join("plugin-data/curious/note");
+    assert_eq!(std::fs::read_to_string(data).unwrap(), "kept\n");
+    assert!(!house.path().join("plugins/curious/here").exists());
+}
+
+#[test]
+fn a_limit_from_the_settings_is_named_when_it_is_crossed() {
+    let house = House::new();
+    house.settings("[scripts]\ncpu_seconds = 1\n");
+    house.plugin(&Plugin {
+        script: "while :; do :; done",
+        ..players()
+    });
+    let run = house.run(&["tools", "call", "GetPlayerInfo", "player_id=1"]);
+    run.is_refused(1, &["1 s of processor time", "limit: cpu", "cpu_seconds"]);
 }
 
 #[test]
 fn switching_off_takes_its_tools_away() {
-    let house = House::with_scripts();
+    let house = House::new();
     house.plugin(&players());
     let call = ["tools", "call", "GetPlayerInfo", "player_id=1"];
     assert_eq!(house.run(&call).code, Some(0));
@@ -70,7 +112,7 @@ fn switching_off_takes_its_tools_away() {
 
 #[test]
 fn a_plugin_that_asks_for_more_waits_again() {
-    let house = House::with_scripts();
+    let house = House::new();
     house.plugin(&players());
     house.put(&Plugin {
         manifest: "permissions:\n  network: [api.example.com]\n",
@@ -89,7 +131,7 @@ fn a_plugin_that_asks_for_more_waits_again() {
 
 #[test]
 fn one_plugin_in_words_and_as_json() {
-    let house = House::with_scripts();
+    let house = House::new();
     house.plugin(&players());
     house.run(&["plugin", "show", "players"]).shows(&[
         "players",
@@ -227,7 +269,7 @@ fn an_empty_house_says_how_to_begin() {
 
 #[test]
 fn a_tool_that_sleeps_says_how_to_wake_it() {
-    let house = House::with_scripts();
+    let house = House::new();
     house.put(&players());
     for words in [
         &["tools", "call", "GetPlayerInfo", "player_id=1"][..],

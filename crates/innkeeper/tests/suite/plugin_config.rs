@@ -12,7 +12,7 @@ const OPTIONS: &str = "configOptions:
 ";
 
 fn house() -> House {
-    let house = House::with_scripts();
+    let house = House::new();
     house.put(&Plugin {
         manifest: OPTIONS,
         ..players()

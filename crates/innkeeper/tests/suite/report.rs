@@ -13,7 +13,7 @@ const KIT: &str = concat!(
 );
 
 fn house() -> House {
-    let house = House::with_scripts();
+    let house = House::new();
     copy(Path::new(KIT), &house.path().join("plugins/report-kit"));
     let run = house.run(&["plugin", "enable", "report-kit", "--accept"]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);

@@ -67,8 +67,8 @@ fn settings_that_cannot_be_taken_stop_everything_that_runs() {
             ][..],
         ),
         (
-            "[scripts]\nsandbox = \"of\"\n",
-            &["line 2, column 11", "[settings.invalid]"],
+            "[scripts]\nsandbox = \"off\"\n",
+            &["line 2, column 1", "remove this line", "[settings.invalid]"],
         ),
         (
             "[[policy.rules]]\ndecision = \"allow\"\n",

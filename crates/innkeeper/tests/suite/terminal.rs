@@ -180,7 +180,7 @@ fn a_secret_is_typed_unseen() {
 
 #[test]
 fn foreign_text_cannot_rewrite_the_screen() {
-    let house = House::with_scripts();
+    let house = House::new();
     house.plugin(&Plugin {
         script: r#"cat > /dev/null; printf '{"success": true, "outputData": "a\\u001b[2Jb"}'"#,
         ..players()
@@ -205,21 +205,10 @@ fn so_does_the_system_when_it_wants_us_to_end() {
 }
 
 fn stopped_by(signal: &str) {
-    let house = House::with_scripts();
-    let pipe = house.path().join("pipe");
-    assert!(
-        Command::new("mkfifo")
-            .arg(&pipe)
-            .status()
-            .unwrap()
-            .success()
-    );
+    let house = House::new();
+    let pipe = house.pipe("players");
     house.plugin(&Plugin {
-        script: "read -r line; echo started > \"$PIPE\"; exec sleep 600",
-        manifest: &format!(
-            "configOptions:\n  - {{ key: pipe, type: string, label: Pipe, defaultValue: {} }}\n",
-            pipe.display()
-        ),
+        script: "read -r line; echo started > \"$INNKEEPER_DATA/pipe\"; exec sleep 600",
         ..players()
     });
     let reply = "<ACTION><dice.roll><formula>1d4</formula></dice.roll>\

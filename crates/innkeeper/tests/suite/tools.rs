@@ -163,7 +163,7 @@ fn what_a_rule_asks_the_person_has_answered_and_what_it_forbids_stays_forbidden(
 
 #[test]
 fn a_tool_in_the_background() {
-    let house = House::with_scripts();
+    let house = House::new();
     house.plugin(&Plugin {
         mode: "async",
         ..players()
@@ -178,7 +178,7 @@ fn a_tool_in_the_background() {
 
 #[test]
 fn what_a_script_prints_cannot_break_the_line() {
-    let house = House::with_scripts();
+    let house = House::new();
     house.plugin(&Plugin {
         script: r#"cat > /dev/null; printf '{"success": false, "error": "a\\u001b[2J\\nb"}'; exit 1"#,
         ..players()

@@ -21,7 +21,7 @@ use crate::hook::{Hook, HookFailure};
 use crate::plugin::ConsentError;
 use crate::registry::{Change, Offer, Prepared, RegisterError, Source};
 use crate::script::{
-    ScriptExecutor, ScriptFiles, ScriptHook, ScriptHost, ScriptPlugin, ScriptRunner,
+    ScriptExecutor, ScriptFiles, ScriptHook, ScriptHost, ScriptLimits, ScriptPlugin, ScriptRunner,
 };
 use crate::{Executor, ToolManager};
 
@@ -33,6 +33,9 @@ pub struct PluginParts {
     pub settings: Arc<PluginSettings>,
     pub runner: Arc<dyn ScriptRunner>,
     pub files: Arc<dyn ScriptFiles>,
+    /// Where each plugin has a folder of its own for what it keeps.
+    pub data: PathBuf,
+    pub limits: ScriptLimits,
     pub engine: Arc<dyn Engine>,
 }
 
@@ -384,6 +387,8 @@ impl Inner {
             runner: self.parts.runner.clone(),
             settings: self.parts.settings.clone(),
             files: self.parts.files.clone(),
+            data: self.parts.data.clone(),
+            limits: self.parts.limits,
         };
         let about = |tool: Option<&PluginTool>| ScriptPlugin {
             name: package.name.clone(),

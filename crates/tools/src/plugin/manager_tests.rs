@@ -14,7 +14,7 @@ use crate::engine::NoEngine;
 use crate::hook::{HookAction, HookError, HookPoint};
 use crate::policy::{Nobody, Policy};
 use crate::registry::Lookup;
-use crate::script::{Interpreters, Unsandboxed};
+use crate::script::{ScriptLimits, for_tests};
 use crate::{Caller, FileLayer, Parts, Reach, RunOptions, Secrets, SystemClock};
 
 /// A home with a folder for plugins and all that plugins need.
@@ -46,11 +46,10 @@ impl House {
             loader: PluginLoader::new(vec![folder]),
             consents: Consents::new(home.path()),
             settings: Arc::new(PluginSettings::new(home.path(), secrets)),
-            runner: Arc::new(Unsandboxed::new(
-                Interpreters::default(),
-                home.path().join("scratch"),
-            )),
+            runner: Arc::new(for_tests()),
             files: Arc::new(files),
+            data: home.path().join("plugin-data"),
+            limits: ScriptLimits::default(),
             engine: Arc::new(NoEngine),
         });
         Self {

@@ -12,9 +12,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::{ExitKind, ScriptEnd};
 use crate::ToolError;
-use crate::limits::{
-    MAX_SCRIPT_FILES, MAX_SCRIPT_MESSAGE_CHARS, MAX_SCRIPT_OUTPUT_BYTES, MAX_SCRIPT_TOLD_LINES,
-};
+use crate::limits::{MAX_SCRIPT_FILES, MAX_SCRIPT_MESSAGE_CHARS, MAX_SCRIPT_TOLD_LINES};
 
 #[derive(Debug, PartialEq)]
 pub(super) struct Answer {
@@ -36,15 +34,6 @@ pub(super) struct File {
 }
 
 pub(super) fn read(end: &ScriptEnd) -> Answer {
-    if end.stdout_truncated {
-        let message = format!("the script printed more than {MAX_SCRIPT_OUTPUT_BYTES} bytes");
-        return Answer {
-            logs: Vec::new(),
-            outcome: Err(ToolError::failed(message)
-                .because("script.output_too_large")
-                .permanent()),
-        };
-    }
     let text = String::from_utf8_lossy(&end.stdout);
     let text = text.trim_start_matches('\u{feff}');
     let json = serde_json::from_str::<Json>(text);

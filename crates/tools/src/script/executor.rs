@@ -1,6 +1,6 @@
 //! A plugin's script as a tool or a service: the arguments object goes in on stdin, the answer comes out on stdout.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,9 +12,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::answer::{self, Output};
 use super::files::{ScriptFiles, allowed, with_files};
+use super::sandboxed::whole_lines;
 use super::{
-    EnvironmentValue, Line, ScriptEnd, ScriptJob, ScriptLimits, ScriptReach, ScriptRunner,
-    StderrLines,
+    EnvironmentValue, Line, ScriptEnd, ScriptError, ScriptJob, ScriptLimits, ScriptReach,
+    ScriptRunner, StderrLines,
 };
 use crate::limits::{DEFAULT_SCRIPT_TIMEOUT, MAX_SCRIPT_INPUT_BYTES, MAX_SCRIPT_TIMEOUT};
 use crate::plugin::{ConfigOption, Permissions, PluginSettings, ScriptCommand};
@@ -26,6 +27,10 @@ pub struct ScriptHost {
     pub runner: Arc<dyn ScriptRunner>,
     pub settings: Arc<PluginSettings>,
     pub files: Arc<dyn ScriptFiles>,
+    /// Each plugin has a folder of its own in it, the only one that it may change.
+    pub data: PathBuf,
+    /// What a script may use; the timeout is a tool's own affair.
+    pub limits: ScriptLimits,
 }
 
 /// What a script needs to know of its plugin.
@@ -71,20 +76,15 @@ impl ScriptExecutor {
             ))
             .because("script.input_too_large"));
         }
-        let job = self.host.job(
-            &self.plugin,
-            &self.command,
-            JobParts {
-                environment,
-                stdin,
-                timeout: timeout(&self.command, &call.tool),
-                stderr: progress_lines(context.progress.clone(), redactor.clone()),
-                cancel: context.cancel.clone(),
-            },
-        );
-        let mut end = self.host.runner.run(job).await?;
-        // Before it is cut: half a secret would not be found any more.
-        end.stderr = hidden(&end, redactor);
+        let parts = JobParts {
+            environment,
+            stdin,
+            timeout: timeout(&self.command, &call.tool),
+            stderr: progress_lines(context.progress.clone(), redactor.clone()),
+            cancel: context.cancel.clone(),
+        };
+        let job = self.host.job(&self.plugin, &self.command, parts).await?;
+        let end = self.host.run(job, redactor).await?;
         let answer = answer::read(&end);
         for line in &answer.logs {
             context.progress.report(None, &redactor.redact_text(line));
@@ -178,31 +178,89 @@ impl ScriptHost {
         }
     }
 
-    pub(super) fn job(
+    pub(super) async fn job(
         &self,
         plugin: &ScriptPlugin,
         command: &ScriptCommand,
         parts: JobParts,
-    ) -> ScriptJob {
-        ScriptJob {
+    ) -> Result<ScriptJob, ToolError> {
+        let root = real(&plugin.root, &plugin.name).await?;
+        let data = self.data_folder(plugin).await?;
+        let mut environment = parts.environment;
+        environment.push((
+            "INNKEEPER_DATA".to_owned(),
+            EnvironmentValue::Plain(data.to_string_lossy().into_owned()),
+        ));
+        Ok(ScriptJob {
             program: command.program.clone(),
             arguments: command.arguments.clone(),
-            directory: plugin.root.clone(),
-            environment: parts.environment,
+            directory: root.clone(),
+            environment,
             stdin: parts.stdin,
             limits: ScriptLimits {
                 timeout: parts.timeout,
-                ..ScriptLimits::default()
+                ..self.limits
             },
             reach: ScriptReach {
-                read: vec![plugin.root.clone()],
-                write: Vec::new(),
+                read: vec![root],
+                write: vec![data],
                 hosts: hosts(plugin, command),
             },
             stderr: parts.stderr,
             cancel: parts.cancel,
+        })
+    }
+
+    /// The plugin's own folder, made when it is first needed.
+    async fn data_folder(&self, plugin: &ScriptPlugin) -> Result<PathBuf, ToolError> {
+        let folder = self.data.join(&plugin.name);
+        let mut builder = tokio::fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        builder.mode(0o700);
+        match builder.create(&folder).await {
+            Ok(()) => real(&folder, &plugin.name).await,
+            Err(error) => Err(ToolError::unavailable(format!(
+                "the data folder of {} could not be made at {}: {error}",
+                plugin.name,
+                folder.display()
+            ))
+            .because("script.data_folder")),
         }
     }
+
+    /// Runs it, and hides in what it said on stderr what must not be told.
+    pub(super) async fn run(
+        &self,
+        job: ScriptJob,
+        redactor: &Redactor,
+    ) -> Result<ScriptEnd, ScriptError> {
+        // Before anything is cut to fit a message: half a secret would not be found any more.
+        let hide = |stderr: &mut Vec<u8>| {
+            let text = String::from_utf8_lossy(stderr);
+            *stderr = redactor.redact_text(&text).into_owned().into_bytes();
+        };
+        match self.runner.run(job).await {
+            Ok(mut end) => {
+                end.stderr = whole_lines(end.stderr, end.stderr_truncated);
+                hide(&mut end.stderr);
+                Ok(end)
+            }
+            Err(mut error) => {
+                error.stderr_mut().map(hide);
+                Err(error)
+            }
+        }
+    }
+}
+
+/// A folder by its full name: the sandbox shows it under no other.
+async fn real(folder: &Path, plugin: &str) -> Result<PathBuf, ToolError> {
+    tokio::fs::canonicalize(folder).await.map_err(|error| {
+        let folder = folder.display();
+        ToolError::unavailable(format!("a folder of {plugin} is gone, {folder}: {error}"))
+            .because("script.program")
+    })
 }
 
 /// What the plugin was granted; of that, a command that names hosts gets those it names.
@@ -245,16 +303,6 @@ struct ProgressLine {
 }
 
 /// `@progress {"fraction": 0.5, "message": "halfway"}` on stderr is progress, everything else is stderr.
-/// What was said on stderr, without secrets. The first line of a cut one may begin in the middle of a secret.
-fn hidden(end: &ScriptEnd, redactor: &Redactor) -> Vec<u8> {
-    let text = String::from_utf8_lossy(&end.stderr);
-    let whole = match end.stderr_truncated {
-        true => text.split_once('\n').map_or("", |(_, rest)| rest),
-        false => &text,
-    };
-    redactor.redact_text(whole).into_owned().into_bytes()
-}
-
 fn progress_lines(progress: Progress, redactor: Redactor) -> StderrLines {
     StderrLines::to(move |line| {
         let Some(json) = line.strip_prefix("@progress ") else {

@@ -9,7 +9,7 @@ use crate::hook::{Hook, HookAction, HookFailure, HookPoint, Hooks};
 use crate::plugin::{
     ConfigKind, ConfigScope, HookDeclaration, NewValue, Permission, PluginSettings,
 };
-use crate::script::{ScriptHook, Unsandboxed};
+use crate::script::{ScriptHook, for_tests};
 use crate::{CallContext, Caller, ProgressSink, Secret, Secrets};
 
 /// Files in memory, and a note of what was asked for.
@@ -81,10 +81,11 @@ struct House {
 impl House {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let home = folder.path();
-        let settings = PluginSettings::new(home, Secrets::new(home.join("secrets.toml")));
+        let home = folder.path().canonicalize().unwrap();
+        let settings = PluginSettings::new(&home, Secrets::new(home.join("secrets.toml")));
         let shelf = Arc::new(Shelf::default());
-        let runner = Unsandboxed::new(crate::script::interpreter::for_tests(), home.join("tmp"));
+        let root = home.join("plugins/p");
+        std::fs::create_dir_all(&root).unwrap();
         let key = ConfigOption {
             key: "key".into(),
             kind: ConfigKind::Secret,
@@ -106,14 +107,16 @@ impl House {
         Self {
             plugin: ScriptPlugin {
                 name: "p".into(),
-                root: home.to_owned(),
+                root: root.clone(),
                 options: vec![key],
                 granted: Permissions::default(),
             },
             host: ScriptHost {
-                runner: Arc::new(runner),
+                runner: Arc::new(for_tests()),
                 settings: Arc::new(settings),
                 files: shelf.clone(),
+                data: home.join("plugin-data"),
+                limits: ScriptLimits::default(),
             },
             _folder: folder,
             shelf,
@@ -169,6 +172,7 @@ async fn arguments_go_in_and_the_result_comes_out() {
                 "INNKEEPER_PROJECT": "default",
                 "INNKEEPER_USER": "default",
                 "INNKEEPER_PLUGIN": "p",
+                "INNKEEPER_DATA": house.host.data.join("p"),
             },
         ])
     );
@@ -457,22 +461,106 @@ fn a_script_has_the_time_it_was_given_and_no_more() {
     }
 }
 
-#[test]
-fn a_secret_on_the_edge_of_stderr_is_not_shown_in_part() {
-    let secret = Secret::new("open-sesame");
-    let redactor = Redactor::new(std::iter::once(("key".to_owned(), &secret)));
-    let end = |stderr: &str, stderr_truncated| ScriptEnd {
-        exit: crate::script::ExitKind::Code(1),
-        stdout: Vec::new(),
-        stdout_truncated: false,
-        stderr: stderr.as_bytes().to_vec(),
-        stderr_truncated,
-    };
-    let said = |end: ScriptEnd| String::from_utf8(hidden(&end, &redactor)).unwrap();
-    assert_eq!(said(end("a open-sesame b", false)), "a [secret key] b");
-    assert_eq!(
-        said(end("sesame\nnext open-sesame", true)),
-        "next [secret key]"
-    );
-    assert_eq!(said(end("sesame", true)), "");
+/// Ends as it is told to.
+struct Fixed(Result<ScriptEnd, ScriptError>);
+
+#[async_trait]
+impl ScriptRunner for Fixed {
+    async fn run(&self, _: ScriptJob) -> Result<ScriptEnd, ScriptError> {
+        self.0.clone()
+    }
+
+    async fn start(&self, _: ScriptJob) -> Result<innkeeper_sandbox::Running, ScriptError> {
+        Err(ScriptError::Cancelled)
+    }
+}
+
+#[tokio::test]
+async fn a_secret_on_the_edge_of_stderr_is_not_shown_in_part() {
+    for (stderr, truncated, expected) in [
+        ("a hunter22 b", false, "exit code 1: a [secret p.KEY] b"),
+        (
+            "22\nnext hunter22",
+            true,
+            "exit code 1: next [secret p.KEY]",
+        ),
+        ("22", true, "exit code 1 and said nothing"),
+    ] {
+        let mut house = House::new();
+        house.host.runner = Arc::new(Fixed(Ok(ScriptEnd {
+            exit: crate::script::ExitKind::Code(1),
+            stdout: Vec::new(),
+            stderr: stderr.into(),
+            stderr_truncated: truncated,
+            usage: innkeeper_sandbox::Usage::default(),
+        })));
+        let error = house.call("", json!({})).await.unwrap_err();
+        assert!(error.message.contains(expected), "{error}");
+    }
+    // One that would be cut in the middle to fit the message, had it not been hidden before.
+    let padding = "x".repeat(crate::limits::MAX_SCRIPT_MESSAGE_CHARS - 4);
+    let mut house = House::new();
+    house.host.runner = Arc::new(Fixed(Err(ScriptError::Limit {
+        limit: innkeeper_sandbox::Limit::Memory,
+        limits: ScriptLimits::default(),
+        stderr: format!("hunter22{padding}").into(),
+    })));
+    let error = house.call("", json!({})).await.unwrap_err();
+    assert!(!error.message.contains("er22"), "{error}");
+    assert_eq!(error.reason.as_deref(), Some("sandbox.limit.memory"));
+}
+
+#[tokio::test]
+async fn a_plugin_keeps_its_data_in_a_folder_of_its_own() {
+    let house = House::new();
+    let code = r#"
+import json, os, sys
+folder = os.environ["INNKEEPER_DATA"]
+path = os.path.join(folder, "count")
+count = int(open(path).read()) if os.path.exists(path) else 0
+open(path, "w").write(str(count + 1))
+def refused(path):
+    try:
+        open(path, "w")
+    except OSError:
+        return True
+open(folder + "/../other", "w").close()
+print(json.dumps([count, folder, os.getcwd(), refused("here")]))
+"#;
+    let data = house.host.data.join("p");
+    assert!(!data.exists());
+    for count in 0..2 {
+        let result = house.call(code, json!({})).await.unwrap();
+        assert_eq!(result, json!([count, data, house.plugin.root, true]));
+    }
+    // What lies beside it is not what it seems: it was written to nowhere.
+    assert!(!house.host.data.join("other").exists());
+    assert_eq!(std::fs::read_to_string(data.join("count")).unwrap(), "2");
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::metadata(&data).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+}
+
+#[tokio::test]
+async fn a_data_folder_that_cannot_be_made_refuses_the_call() {
+    let house = House::new();
+    std::fs::write(&house.host.data, "a file").unwrap();
+    let error = house.call("print(1)", json!({})).await.unwrap_err();
+    assert_eq!(error.reason.as_deref(), Some("script.data_folder"));
+    assert!(error.message.contains("plugin-data"), "{error}");
+    let house = House::new();
+    std::fs::remove_dir(&house.plugin.root).unwrap();
+    let error = house.call("print(1)", json!({})).await.unwrap_err();
+    assert!(error.message.contains("plugins/p"), "{error}");
+}
+
+#[tokio::test]
+async fn folders_may_be_named_in_a_roundabout_way() {
+    let mut house = House::new();
+    let root = house.plugin.root.clone();
+    house.plugin.root = root.join("../../plugins/p");
+    house.host.data = house.host.data.join("../data");
+    let code = "import os; print(os.getcwd(), os.path.isdir(os.environ['INNKEEPER_DATA']))";
+    let result = house.call(code, json!({})).await.unwrap();
+    assert_eq!(result, json!(format!("{} True", root.display())));
 }

@@ -46,21 +46,21 @@ impl ScriptHook {
         ] {
             environment.push((name.to_owned(), EnvironmentValue::Plain(value.to_owned())));
         }
-        let job = self.host.job(
-            &self.plugin,
-            &self.declaration.command,
-            JobParts {
-                environment,
-                stdin: subject.to_string().into_bytes(),
-                timeout: self.timeout(),
-                stderr: StderrLines::default(),
-                // Who waits for a hook drops it when it takes too long.
-                cancel: CancellationToken::new(),
-            },
-        );
-        let end = self.host.runner.run(job).await;
-        let action = end
-            .map_err(|error| HookError(ToolError::from(error).message))
+        let parts = JobParts {
+            environment,
+            stdin: subject.to_string().into_bytes(),
+            timeout: self.timeout(),
+            stderr: StderrLines::default(),
+            // Who waits for a hook drops it when it takes too long.
+            cancel: CancellationToken::new(),
+        };
+        let command = &self.declaration.command;
+        let ran = match self.host.job(&self.plugin, command, parts).await {
+            Ok(job) => self.host.run(job, &redactor).await.map_err(ToolError::from),
+            Err(error) => Err(error),
+        };
+        let action = ran
+            .map_err(|error| HookError(error.message))
             .and_then(|end| read_action(&end));
         match action {
             Ok(HookAction::Continue) => Ok(HookAction::Continue),
@@ -78,9 +78,6 @@ impl ScriptHook {
 
 /// Silence is no consent: a hook that prints nothing has failed.
 fn read_action(end: &ScriptEnd) -> Result<HookAction, HookError> {
-    if end.stdout_truncated {
-        return Err(HookError("it printed too much".into()));
-    }
     match end.exit {
         ExitKind::Code(0) => {
             serde_json::from_slice(&end.stdout).map_err(|error| {

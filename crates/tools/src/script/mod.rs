@@ -5,13 +5,14 @@
 //! `docs/secrets-and-settings.md`.
 
 mod answer;
+mod error;
 mod executor;
 mod files;
-mod group;
 mod hook;
+mod installation;
 mod interpreter;
+mod sandboxed;
 mod stderr;
-mod unsandboxed;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -19,20 +20,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use innkeeper_protocol::ErrorCode;
+use innkeeper_sandbox::{Limits, Usage};
 use tokio_util::sync::CancellationToken;
 
+pub use error::ScriptError;
 pub use executor::{ScriptExecutor, ScriptHost, ScriptPlugin};
 pub use files::{NoFiles, ScriptFiles};
 pub use hook::ScriptHook;
 pub use interpreter::{Interpreter, Interpreters};
-pub use unsandboxed::Unsandboxed;
+pub use sandboxed::SandboxRunner;
 
-use crate::limits::{
-    DEFAULT_SCRIPT_TIMEOUT, MAX_SCRIPT_MEMORY_BYTES, MAX_SCRIPT_OUTPUT_BYTES,
-    MAX_SCRIPT_STDERR_BYTES,
-};
-use crate::{Secret, ToolError};
+use crate::Secret;
+use crate::limits::{DEFAULT_SCRIPT_TIMEOUT, MAX_SCRIPT_OUTPUT_BYTES, MAX_SCRIPT_STDERR_BYTES};
 
 /// Runs one program to its end.
 #[async_trait]
@@ -77,28 +76,45 @@ impl EnvironmentValue {
     }
 }
 
+/// How much of everything. All processes of the program count together, unless said otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScriptLimits {
     pub timeout: Duration,
-    /// A program that prints more is stopped.
-    pub stdout_bytes: usize,
+    /// A program that prints more, to stdout or to stderr, is stopped.
+    pub output_bytes: usize,
     /// The end of stderr that is kept; the rest is read and forgotten.
     pub stderr_bytes: usize,
+    /// Time on all processors.
+    pub cpu: Duration,
     pub memory_bytes: u64,
+    /// Processes and threads.
+    pub processes: u32,
+    /// Of each process.
+    pub open_files: u32,
+    /// Largest single file.
+    pub file_bytes: u64,
+    /// What lies in `/tmp`, and what lies in each folder it may change.
+    pub disk_bytes: u64,
 }
 
 impl Default for ScriptLimits {
     fn default() -> Self {
+        let sandbox = Limits::default();
         Self {
             timeout: DEFAULT_SCRIPT_TIMEOUT,
-            stdout_bytes: MAX_SCRIPT_OUTPUT_BYTES,
+            output_bytes: MAX_SCRIPT_OUTPUT_BYTES,
             stderr_bytes: MAX_SCRIPT_STDERR_BYTES,
-            memory_bytes: MAX_SCRIPT_MEMORY_BYTES,
+            cpu: sandbox.cpu.unwrap_or(DEFAULT_SCRIPT_TIMEOUT),
+            memory_bytes: sandbox.memory,
+            processes: sandbox.processes,
+            open_files: sandbox.open_files,
+            file_bytes: sandbox.file_size,
+            disk_bytes: sandbox.disk,
         }
     }
 }
 
-/// What the program may touch, beside a scratch folder of its own and what its interpreter needs.
+/// What the program may touch, beside a `/tmp` of its own and what its interpreter needs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ScriptReach {
     pub read: Vec<PathBuf>,
@@ -142,11 +158,10 @@ impl fmt::Debug for StderrLines {
 pub struct ScriptEnd {
     pub exit: ExitKind,
     pub stdout: Vec<u8>,
-    /// It printed more than it may, and was stopped.
-    pub stdout_truncated: bool,
     /// The end of it.
     pub stderr: Vec<u8>,
     pub stderr_truncated: bool,
+    pub usage: Usage,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,67 +170,8 @@ pub enum ExitKind {
     Signal(i32),
 }
 
-/// Why a program did not run, or not to its end.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ScriptError {
-    #[error(
-        "scripts run only in a sandbox, and this build has none; whoever runs Innkeeper can let scripts run with their own rights by setting `[scripts] sandbox = \"off\"` in innkeeper.toml"
-    )]
-    NoSandbox,
-    #[error(
-        "'{program}' is needed to run this script and was not found on the PATH; install it{remedy}"
-    )]
-    InterpreterMissing {
-        program: String,
-        /// ` from https://…`, or nothing.
-        remedy: String,
-    },
-    #[error("'{program}' is no program of this plugin: {why}")]
-    Program { program: String, why: String },
-    #[error("the script gave no answer within {} ms and was stopped", after.as_millis())]
-    Timeout { after: Duration },
-    #[error("the script was stopped before its end")]
-    Cancelled,
-    #[error("'{program}' could not be run: {why}")]
-    Io { program: String, why: String },
-}
-
-impl From<ScriptError> for ToolError {
-    fn from(error: ScriptError) -> Self {
-        let message = error.to_string();
-        match error {
-            ScriptError::NoSandbox => Self::unavailable(message)
-                .because("sandbox.missing")
-                .permanent(),
-            ScriptError::InterpreterMissing { .. } => Self::unavailable(message)
-                .because("script.interpreter_missing")
-                .permanent(),
-            ScriptError::Program { .. } => Self::unavailable(message)
-                .because("script.program")
-                .permanent(),
-            ScriptError::Timeout { .. } => {
-                Self::new(ErrorCode::ToolTimeout, message).because("script.timeout")
-            }
-            ScriptError::Cancelled => Self::new(ErrorCode::ToolCancelled, message),
-            ScriptError::Io { .. } => Self::failed(message).because("script.io"),
-        }
-    }
-}
-
-/// The runner where there is no sandbox and nobody has said that it may be done without: it refuses.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoSandbox;
-
-#[async_trait]
-impl ScriptRunner for NoSandbox {
-    async fn run(&self, _: ScriptJob) -> Result<ScriptEnd, ScriptError> {
-        Err(ScriptError::NoSandbox)
-    }
-
-    async fn start(&self, _: ScriptJob) -> Result<innkeeper_sandbox::Running, ScriptError> {
-        Err(ScriptError::NoSandbox)
-    }
-}
+#[cfg(test)]
+pub(crate) use sandboxed::for_tests;
 
 #[cfg(test)]
 mod shipped_tests;

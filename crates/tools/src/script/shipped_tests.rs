@@ -16,7 +16,8 @@ use crate::plugin::{
     ScriptCommand,
 };
 use crate::{
-    CallContext, Caller, Executor, Invocation, Pattern, Progress, Secret, Secrets, UserId,
+    CallContext, Caller, Executor, Invocation, Pattern, Progress, Secret, Secrets, ToolError,
+    UserId,
 };
 
 fn shipped() -> PathBuf {
@@ -100,12 +101,11 @@ impl House {
         let shelf = Arc::new(Shelf::default());
         Self {
             host: ScriptHost {
-                runner: Arc::new(Unsandboxed::new(
-                    crate::script::interpreter::for_tests(),
-                    home.join("tmp"),
-                )),
+                runner: Arc::new(for_tests()),
                 settings: settings.clone(),
                 files: shelf.clone(),
+                data: home.join("plugin-data"),
+                limits: ScriptLimits::default(),
             },
             _folder: folder,
             shelf,

@@ -39,10 +39,10 @@ impl Stderr {
     }
 
     /// The end of it, and whether that is not all.
-    pub(super) fn finish(mut self) -> (Vec<u8>, bool) {
+    pub(super) fn finish(&mut self) -> (Vec<u8>, bool) {
         self.end_line();
         self.trim(self.limit);
-        (self.kept, self.truncated)
+        (std::mem::take(&mut self.kept), self.truncated)
     }
 
     fn end_line(&mut self) {
