@@ -208,6 +208,21 @@ pub const MAX_PLUGIN_PROBLEMS: usize = 100;
 /// Longest message of a problem.
 pub const MAX_PROBLEM_CHARS: usize = 500;
 
+// Nodes of plugins.
+
+/// Nodes of one plugin.
+pub const MAX_PLUGIN_NODES: usize = 200;
+/// Largest node file. It is not opened if it is larger.
+pub const MAX_NODE_FILE_BYTES: usize = 256 * 1024;
+/// Longest type of a node, without its namespace.
+pub const MAX_NODE_TYPE_CHARS: usize = 64;
+/// Modes of one node.
+pub const MAX_NODE_MODES: usize = 100;
+/// Inputs, outputs and settings of a node, of each at most so many.
+pub const MAX_NODE_SLOTS: usize = 100;
+/// Longest key of a slot.
+pub const MAX_SLOT_KEY_CHARS: usize = 64;
+
 // Watching plugins.
 
 /// How long it must be quiet before a change is told.

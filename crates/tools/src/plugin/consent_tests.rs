@@ -27,7 +27,7 @@ fn package(asked: &[&str]) -> PluginPackage {
         tools: Vec::new(),
         hooks: Vec::new(),
         services: Vec::new(),
-        nodes: None,
+        nodes: Vec::new(),
         frontend: None,
         permissions: permissions(asked),
         config: Vec::new(),

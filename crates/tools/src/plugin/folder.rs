@@ -92,6 +92,42 @@ impl Folder {
         }
     }
 
+    /// Files with this ending in a folder and in the folders right below it, in order.
+    pub(super) fn files_ending(&self, entry: &Path, ending: &str) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        let mut folders = Vec::new();
+        self.list(entry, ending, &mut files, Some(&mut folders));
+        for below in folders {
+            self.list(&below, ending, &mut files, None);
+        }
+        files.sort();
+        files
+    }
+
+    fn list(
+        &self,
+        relative: &Path,
+        ending: &str,
+        files: &mut Vec<PathBuf>,
+        mut folders: Option<&mut Vec<PathBuf>>,
+    ) {
+        let Ok(entries) = fs::read_dir(self.root.join(relative)) else {
+            return;
+        };
+        for entry in entries.flatten().take(MAX_PLUGIN_FILES) {
+            let name = entry.file_name();
+            let path = relative.join(&name);
+            if name.to_string_lossy().ends_with(ending) {
+                files.push(path);
+            } else if let Some(folders) = folders.as_deref_mut()
+                && entry.file_type().is_ok_and(|kind| kind.is_dir())
+                && !is_noise(&name)
+            {
+                folders.push(path);
+            }
+        }
+    }
+
     fn check_link(&self, relative: &Path, report: &mut Report) {
         let message = match self.root.join(relative).canonicalize() {
             Ok(target) if target.starts_with(&self.root) => return,

@@ -8,15 +8,14 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::PluginPackage;
-use super::PluginTool;
 use super::folder::{Folder, is_noise, unreadable};
 use super::manifest::{Manifest, read_manifest};
+use super::nodes::read_nodes;
 use super::problem::{Code, PluginProblem, Report};
 use super::tools::read_tools;
 use super::wants::ask_for_command;
 use super::yaml::read_yaml;
-use super::{Implementation, Permissions};
+use super::{Implementation, Permissions, PluginNode, PluginPackage, PluginTool};
 use crate::limits::{MAX_MANIFEST_BYTES, MAX_PLUGINS};
 
 const MANIFEST: &str = "plugin.yaml";
@@ -213,10 +212,14 @@ fn read(path: &Path, report: &mut Report) -> Option<PluginPackage> {
         Some(entry) => read_tools(&folder, entry, &manifest, report),
         None => Vec::new(),
     };
+    let nodes = match &manifest.nodes {
+        Some(entry) => read_nodes(&folder, entry, &manifest, report),
+        None => Vec::new(),
+    };
     if report.is_broken() {
         return None;
     }
-    let permissions = all_permissions(&manifest, &tools);
+    let permissions = all_permissions(&manifest, &tools, &nodes);
     Some(PluginPackage {
         name: manifest.name,
         display_name: manifest.display_name,
@@ -226,7 +229,7 @@ fn read(path: &Path, report: &mut Report) -> Option<PluginPackage> {
         tools,
         hooks: manifest.hooks,
         services: manifest.services,
-        nodes: manifest.nodes,
+        nodes,
         frontend: manifest.frontend,
         permissions,
         config: manifest.config,
@@ -252,7 +255,7 @@ fn has_manifest(folder: &Folder, report: &mut Report) -> bool {
 }
 
 /// Everything that a person has to grant before all of the plugin works.
-fn all_permissions(manifest: &Manifest, tools: &[PluginTool]) -> Permissions {
+fn all_permissions(manifest: &Manifest, tools: &[PluginTool], nodes: &[PluginNode]) -> Permissions {
     let mut permissions = manifest.permissions.clone();
     for tool in tools {
         for permission in &tool.definition.permissions {
@@ -264,7 +267,8 @@ fn all_permissions(manifest: &Manifest, tools: &[PluginTool]) -> Permissions {
     }
     let hooks = manifest.hooks.iter().map(|hook| &hook.command);
     let services = manifest.services.iter().map(|service| &service.command);
-    for command in hooks.chain(services) {
+    let nodes = nodes.iter().filter_map(|node| node.command.as_ref());
+    for command in hooks.chain(services).chain(nodes) {
         ask_for_command(command, &mut permissions);
     }
     permissions

@@ -480,13 +480,8 @@ fn the_plugin_of_the_guide_is_sound() {
         fs::write(path, text).unwrap();
         blocks += 1;
     }
-    assert_eq!(blocks, 5);
-    for file in [
-        "nodes/n",
-        "web/main.js",
-        "web/style.css",
-        "scripts/archive.mjs",
-    ] {
+    assert_eq!(blocks, 7);
+    for file in ["web/main.js", "web/style.css", "scripts/archive.mjs"] {
         let path = root.join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, "").unwrap();
@@ -497,10 +492,11 @@ fn the_plugin_of_the_guide_is_sound() {
     assert_eq!(
         (
             package.tools.len(),
+            package.nodes.len(),
             package.hooks.len(),
             package.config.len()
         ),
-        (2, 1, 2)
+        (2, 1, 1, 2)
     );
     assert!(package.permissions.has("net:archive.example.com"));
 }

@@ -21,7 +21,8 @@ use crate::hook::{Hook, HookFailure};
 use crate::plugin::ConsentError;
 use crate::registry::{Change, Offer, Prepared, RegisterError, Source};
 use crate::script::{
-    ScriptExecutor, ScriptFiles, ScriptHook, ScriptHost, ScriptLimits, ScriptPlugin, ScriptRunner,
+    ScriptExecutor, ScriptFiles, ScriptHook, ScriptHost, ScriptLimits, ScriptNode, ScriptPlugin,
+    ScriptRunner,
 };
 use crate::{Executor, ToolManager};
 
@@ -46,6 +47,7 @@ pub struct PluginManager(Arc<Inner>);
 struct Inner {
     parts: PluginParts,
     status: ArcSwap<Vec<PluginStatus>>,
+    nodes: ArcSwap<Vec<Arc<ScriptNode>>>,
     /// One reload at a time; holds the plugins that are in the registry.
     registered: Mutex<BTreeSet<String>>,
 }
@@ -120,6 +122,7 @@ impl PluginManager {
         Self(Arc::new(Inner {
             parts,
             status: ArcSwap::default(),
+            nodes: ArcSwap::default(),
             registered: Mutex::default(),
         }))
     }
@@ -179,12 +182,24 @@ impl PluginManager {
             inner.judge(plugin, &failures);
         }
         *registered = known;
+        let enabled = status
+            .iter()
+            .filter(|plugin| plugin.state == Standing::Enabled);
+        let packages = enabled.filter_map(|plugin| plugin.package.as_ref());
+        let nodes = packages.flat_map(|package| inner.nodes(package));
+        inner.nodes.store(Arc::new(nodes.collect()));
         inner.status.store(Arc::new(status));
     }
 
     /// All plugins as they were read last, by name.
     pub fn plugins(&self) -> Arc<Vec<PluginStatus>> {
         self.0.status.load_full()
+    }
+
+    /// The nodes of the plugins that are on, by plugin. Those that live in the page alone have nothing to run; their
+    /// definitions are with [`PluginManager::plugins`].
+    pub fn nodes(&self) -> Arc<Vec<Arc<ScriptNode>>> {
+        self.0.nodes.load_full()
     }
 
     pub fn find(&self, name: &str) -> Result<PluginStatus, PluginError> {
@@ -312,6 +327,17 @@ fn broken(package: &PluginPackage, error: &RegisterError) -> Standing {
     }
 }
 
+/// What a script is told of its plugin, or of its plugin and the tool it stands behind.
+fn about(package: &PluginPackage, tool: Option<&PluginTool>) -> ScriptPlugin {
+    let options = tool.into_iter().flat_map(|tool| &tool.config);
+    ScriptPlugin {
+        name: package.name.clone(),
+        root: package.root.clone(),
+        options: package.config.iter().chain(options).cloned().collect(),
+        granted: package.permissions.clone(),
+    }
+}
+
 impl Inner {
     fn stand(&self, found: Found) -> PluginStatus {
         let (state, package) = match found.outcome {
@@ -382,25 +408,29 @@ impl Inner {
         }
     }
 
-    fn source(&self, package: &PluginPackage) -> Result<Source, RegisterError> {
-        let host = ScriptHost {
+    fn host(&self) -> ScriptHost {
+        ScriptHost {
             runner: self.parts.runner.clone(),
             settings: self.parts.settings.clone(),
             files: self.parts.files.clone(),
             data: self.parts.data.clone(),
             limits: self.parts.limits,
-        };
-        let about = |tool: Option<&PluginTool>| ScriptPlugin {
-            name: package.name.clone(),
-            root: package.root.clone(),
-            options: package
-                .config
-                .iter()
-                .chain(tool.into_iter().flat_map(|tool| &tool.config))
-                .cloned()
-                .collect(),
-            granted: package.permissions.clone(),
-        };
+        }
+    }
+
+    fn nodes(&self, package: &PluginPackage) -> Vec<Arc<ScriptNode>> {
+        let nodes = package.nodes.iter().filter_map(|node| {
+            let command = node.command.clone()?;
+            let definition = node.definition.clone();
+            let node = ScriptNode::new(self.host(), about(package, None), definition, command);
+            Some(Arc::new(node))
+        });
+        nodes.collect()
+    }
+
+    fn source(&self, package: &PluginPackage) -> Result<Source, RegisterError> {
+        let host = self.host();
+        let about = |tool: Option<&PluginTool>| about(package, tool);
         let script = |tool: Option<&PluginTool>, command| {
             Arc::new(ScriptExecutor::new(host.clone(), about(tool), command)) as Arc<dyn Executor>
         };

@@ -528,3 +528,34 @@ async fn tools_that_are_workflows_and_nodes_go_to_the_engine() {
         );
     }
 }
+
+#[tokio::test]
+async fn nodes_are_there_while_their_plugin_is_on() {
+    let house = House::new().await;
+    let root = house.plugin("sky", "nodes: {entry: ./nodes}\n");
+    write(&root.join("s.py"), "");
+    let node = json!({
+        "type": "Colour",
+        "description": "Tells the colour of the sky.",
+        "outputs": {"colour": {"dataFlowType": "STRING"}},
+        "implementation": {"type": "script", "command": "python s.py"},
+    });
+    let frame = json!({"type": "Frame", "description": "A box.", "isUiNode": true});
+    fs::create_dir(root.join("nodes")).unwrap();
+    write(&root.join("nodes/colour.node.json"), &node.to_string());
+    write(&root.join("nodes/frame.node.json"), &frame.to_string());
+    let nodes = || -> Vec<_> {
+        let nodes = house.plugins.nodes();
+        let names = nodes.iter().map(|node| node.definition().full_type());
+        names.collect()
+    };
+    house.plugins.reload();
+    assert!(matches!(house.standing("sky"), Standing::Pending { .. }));
+    assert!(nodes().is_empty());
+    let asked = house.plugins.find("sky").unwrap().package.unwrap();
+    assert!(asked.permissions.has("run:python"));
+    house.accept("sky");
+    assert_eq!(nodes(), ["sky:Colour"]);
+    house.plugins.disable("sky").unwrap();
+    assert!(nodes().is_empty());
+}

@@ -1,11 +1,12 @@
 //! `plugin.yaml`: who a plugin is, where its parts are, what it asks for.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::declared::{read_hooks, read_services};
 use super::folder::{Folder, Kind};
 use super::frontend::read_frontend;
 use super::names::{COMPONENTS, OUTLETS, hook_name, is_service_name, ui_target};
+use super::nodes::NODE_FILE;
 use super::option::{Taken, read_options};
 use super::place::{Place, did_you_mean};
 use super::problem::{Code, Report};
@@ -76,6 +77,7 @@ pub(super) fn read_manifest(
             "the folder 'tools' is not read; add 'tools: { entry: ./tools }' if it holds tools";
         report.warning(&root, Code::NoEffect, message);
     }
+    check_nodes(&root, nodes.as_deref(), folder, report);
     let frontend = read_frontend(&root, folder, report);
     let (permissions, wants) = read_permissions(&root, report);
     let hooks = read_hooks(&root, folder, &permissions, &wants, report);
@@ -198,6 +200,23 @@ fn read_entry(
     let entry = part.required("entry", report)?;
     let path = entry.as_text(report)?;
     folder.existing(&entry, path, Kind::Folder, report)
+}
+
+/// A folder that brings nothing was hardly meant so.
+fn check_nodes(root: &Place<'_>, entry: Option<&Path>, folder: &Folder, report: &mut Report) {
+    let has_nodes = |entry| !folder.files_ending(entry, NODE_FILE).is_empty();
+    if root.field("nodes").is_none() && has_nodes(Path::new("nodes")) {
+        let message = "the folder 'nodes' is not read; add 'nodes: { entry: ./nodes }'";
+        report.warning(root, Code::NoEffect, message);
+    }
+    let place = root.field("nodes").and_then(|nodes| nodes.field("entry"));
+    if let (Some(entry), Some(place)) = (entry, place)
+        && !has_nodes(entry)
+    {
+        let message = "there is no *.node.json in this folder, so it brings no nodes; nodes written in \
+                       TypeScript are not run, a script and a description of it are";
+        report.warning(&place, Code::NoEffect, message);
+    }
 }
 
 fn read_permissions(root: &Place<'_>, report: &mut Report) -> (Permissions, Wants) {

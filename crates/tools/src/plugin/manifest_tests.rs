@@ -58,7 +58,13 @@ fn full() -> PluginPackage {
         .iter()
         .map(|warning| warning.code)
         .collect();
-    assert_eq!(codes, ["plugin.frontend_path"], "{:#?}", reading.warnings);
+    assert_eq!(
+        codes,
+        ["plugin.no_effect", "plugin.frontend_path"],
+        "{:#?}",
+        reading.warnings
+    );
+    assert!(reading.warnings[0].message.contains("no *.node.json"));
     reading.outcome.unwrap()
 }
 
@@ -69,7 +75,7 @@ fn every_field_is_read() {
     assert_eq!(package.display_name, "我的插件");
     assert_eq!(package.version, "1.0.0");
     assert_eq!(package.description, "Does things.");
-    assert_eq!(package.nodes, Some("nodes".into()));
+    assert_eq!(package.nodes, []);
     assert_eq!(
         package.frontend,
         Some(Frontend {

@@ -15,6 +15,10 @@ mod loader;
 mod manager;
 mod manifest;
 mod names;
+mod node;
+mod node_file;
+mod node_slot;
+mod nodes;
 mod option;
 mod package;
 mod place;
@@ -36,6 +40,9 @@ mod yaml;
 pub use consent::{Consent, ConsentError, Consents, Guard, PluginState, decide};
 pub use loader::{Found, PluginLoader, Reading, read_plugin, read_plugin_with_warnings};
 pub use manager::{PluginError, PluginManager, PluginParts, PluginStatus, Standing};
+pub use node::{
+    Bypass, DataFlowType, NodeDefinition, NodeInput, NodeMode, NodeShape, NodeSlot, PluginNode,
+};
 pub use package::{
     ConfigChoice, ConfigKind, ConfigOption, ConfigScope, Frontend, HookDeclaration, Implementation,
     OWN_PROJECT, Permission, Permissions, PluginPackage, PluginTool, ScriptCommand,

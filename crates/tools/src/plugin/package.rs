@@ -11,6 +11,7 @@ use innkeeper_protocol::ToolDefinition;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::PluginNode;
 use crate::Pattern;
 use crate::hook::{HookFailure, HookPoint};
 
@@ -25,10 +26,9 @@ pub struct PluginPackage {
     pub tools: Vec<PluginTool>,
     pub hooks: Vec<HookDeclaration>,
     pub services: Vec<ServiceDeclaration>,
-    /// Folder of its nodes, relative to `root`.
-    pub nodes: Option<PathBuf>,
+    pub nodes: Vec<PluginNode>,
     pub frontend: Option<Frontend>,
-    /// All that it asks for, what follows from its tools and hooks included.
+    /// All that it asks for, what follows from its tools, nodes and hooks included.
     pub permissions: Permissions,
     pub config: Vec<ConfigOption>,
 }

@@ -254,16 +254,24 @@ impl<'n> Place<'n> {
                 let items = items.iter().enumerate();
                 items.map(|(index, node)| self.item(index, node)).collect()
             }
-            Value::Map(entries) => {
-                let entries = entries.iter();
-                let child = |entry: &'n super::tree::Entry| Self {
-                    node: &entry.value,
-                    path: self.below(&entry.key),
-                };
-                entries.map(child).collect()
-            }
+            Value::Map(_) => self.entries().into_iter().map(|(_, place)| place).collect(),
             _ => Vec::new(),
         }
+    }
+
+    /// The keys and values of a map, those without a value included.
+    pub(super) fn entries(&self) -> Vec<(&'n str, Self)> {
+        let Value::Map(entries) = &self.node.value else {
+            return Vec::new();
+        };
+        let entry = |entry: &'n super::tree::Entry| {
+            let place = Self {
+                node: &entry.value,
+                path: self.below(&entry.key),
+            };
+            (entry.key.as_str(), place)
+        };
+        entries.iter().map(entry).collect()
     }
 
     /// The place that a JSON Pointer leads to, or the last one on the way that exists.

@@ -39,6 +39,7 @@ codes! {
     NotText = "plugin.not_text";
     TooManyFiles = "plugin.too_many_files";
     TooManyTools = "plugin.too_many_tools";
+    TooManyNodes = "plugin.too_many_nodes";
     LinkOutside = "plugin.link_outside";
     // What is written in them.
     BadYaml = "plugin.bad_yaml";
@@ -72,6 +73,11 @@ codes! {
     ShellCommand = "plugin.shell_command";
     BadSchema = "plugin.bad_schema";
     RemoteReference = "plugin.remote_reference";
+    // Nodes.
+    BadNodeType = "plugin.bad_node_type";
+    DuplicateNode = "plugin.duplicate_node";
+    BadSlotKey = "plugin.bad_slot_key";
+    UnknownSlot = "plugin.unknown_slot";
     // Warnings: the plugin works, though perhaps not as its author thinks.
     UnknownKey = "plugin.unknown_key";
     UnquotedVersion = "plugin.unquoted_version";

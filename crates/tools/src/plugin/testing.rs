@@ -7,6 +7,7 @@ use tempfile::TempDir;
 use super::{PluginPackage, PluginProblem, Reading, read_plugin_with_warnings};
 
 pub(super) const MINIMAL: &str = "name: p\nversion: \"1\"\n";
+pub(super) const WITH_NODES: &str = "name: p\nversion: \"1\"\nnodes:\n  entry: ./nodes\n";
 pub(super) const WITH_TOOLS: &str = "name: p\nversion: \"1\"\ntools:\n  entry: ./tools\n";
 
 /// A folder `p` in a folder of its own, with `s.py` in it.
@@ -29,6 +30,11 @@ impl Sample {
     /// With one tool file.
     pub(super) fn tool(text: &str) -> Self {
         Self::new(WITH_TOOLS).file("tools/t.tool.json", text)
+    }
+
+    /// With one node file.
+    pub(super) fn node(text: &str) -> Self {
+        Self::new(WITH_NODES).file("nodes/n.node.json", text)
     }
 
     pub(super) fn file(self, path: &str, text: impl AsRef<[u8]>) -> Self {

@@ -1,17 +1,16 @@
 //! The tool files of a plugin: which there are, and that no two of them have the same name.
 
 use std::collections::HashMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::PluginTool;
-use super::folder::{Folder, is_noise, shown};
+use super::folder::{Folder, shown};
 use super::manifest::Manifest;
 use super::place::Place;
 use super::problem::{Code, Report};
 use super::tool_file::{Around, NamedTool, read_tool};
 use super::tree::Node;
-use crate::limits::{MAX_PLUGIN_FILES, MAX_PLUGIN_TOOLS};
+use crate::limits::MAX_PLUGIN_TOOLS;
 use innkeeper_protocol::pattern::loose;
 
 const TOOL_FILE: &str = ".tool.json";
@@ -22,7 +21,7 @@ pub(super) fn read_tools(
     manifest: &Manifest,
     report: &mut Report,
 ) -> Vec<PluginTool> {
-    let files = tool_files(folder, entry);
+    let files = folder.files_ending(entry, TOOL_FILE);
     if files.len() > MAX_PLUGIN_TOOLS {
         report.enter(shown(entry));
         report.about_file(
@@ -47,41 +46,6 @@ pub(super) fn read_tools(
         .collect();
     check_names(&tools, report);
     tools.into_iter().map(|named| named.tool).collect()
-}
-
-/// Those in the folder itself and in the folders right below it, in order.
-fn tool_files(folder: &Folder, entry: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    let mut folders = Vec::new();
-    list(folder, entry, &mut files, Some(&mut folders));
-    for below in folders {
-        list(folder, &below, &mut files, None);
-    }
-    files.sort();
-    files
-}
-
-fn list(
-    folder: &Folder,
-    relative: &Path,
-    files: &mut Vec<PathBuf>,
-    mut folders: Option<&mut Vec<PathBuf>>,
-) {
-    let Ok(entries) = fs::read_dir(folder.root.join(relative)) else {
-        return;
-    };
-    for entry in entries.flatten().take(MAX_PLUGIN_FILES) {
-        let name = entry.file_name();
-        let path = relative.join(&name);
-        if name.to_string_lossy().ends_with(TOOL_FILE) {
-            files.push(path);
-        } else if let Some(folders) = folders.as_deref_mut()
-            && entry.file_type().is_ok_and(|kind| kind.is_dir())
-            && !is_noise(&name)
-        {
-            folders.push(path);
-        }
-    }
 }
 
 /// Names that a call could not tell apart: letter case and `:` for `.` make no difference.

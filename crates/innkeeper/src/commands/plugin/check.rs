@@ -41,10 +41,11 @@ pub(super) fn run(args: &CheckArgs, screen: &Screen) -> Result<Ended, Failure> {
     let folder = shown(&args.folder.to_string_lossy());
     screen.text(&match &reading.outcome {
         Ok(package) => {
-            let (name, tools) = (shown(&package.name), package.tools.len());
+            let name = shown(&package.name);
+            let (tools, nodes) = (package.tools.len(), package.nodes.len());
             screen.pick(
-                format!("{folder}: the plugin {name} is in order (tools: {tools})"),
-                format!("{folder}：插件 {name} 没有问题（工具数：{tools}）"),
+                format!("{folder}: the plugin {name} is in order (tools: {tools}, nodes: {nodes})"),
+                format!("{folder}：插件 {name} 没有问题（工具数：{tools}，节点数：{nodes}）"),
             )
         }
         Err(problems) => screen.pick(

@@ -36,13 +36,21 @@ pub(super) fn run(plugins: &PluginManager, screen: &Screen) -> Result<Ended, Fai
         return Ok(Ended::Done);
     }
     let headings = screen.pick(
-        ["PLUGIN", "VERSION", "STATE", "TOOLS", "DESCRIPTION"],
-        ["插件", "版本", "状态", "工具数", "说明"],
+        [
+            "PLUGIN",
+            "VERSION",
+            "STATE",
+            "TOOLS",
+            "NODES",
+            "DESCRIPTION",
+        ],
+        ["插件", "版本", "状态", "工具数", "节点数", "说明"],
     );
     let mut table = Table::new(&headings);
     for plugin in all.iter() {
         let package = plugin.package.as_ref();
         let tools = package.map(|package| package.tools.len().to_string());
+        let nodes = package.map(|package| package.nodes.len().to_string());
         let about = match &plugin.state {
             Standing::Broken { problems } => problems
                 .first()
@@ -59,6 +67,7 @@ pub(super) fn run(plugins: &PluginManager, screen: &Screen) -> Result<Ended, Fai
                 .unwrap_or_default(),
             state(&plugin.state, screen),
             &tools.unwrap_or_default(),
+            &nodes.unwrap_or_default(),
             about.lines().next().unwrap_or_default(),
         ]);
     }
@@ -88,10 +97,16 @@ pub(super) fn brief(plugin: &PluginStatus) -> Json {
                 .iter()
                 .map(|tool| &tool.definition.id)
                 .collect();
+            let nodes: Vec<_> = package
+                .nodes
+                .iter()
+                .map(|node| node.definition.full_type())
+                .collect();
             record.insert("displayName".into(), json!(package.display_name));
             record.insert("version".into(), json!(package.version));
             record.insert("description".into(), json!(package.description));
             record.insert("tools".into(), json!(tools));
+            record.insert("nodes".into(), json!(nodes));
         }
         record.insert("warnings".into(), json!(plugin.warnings));
     }

@@ -52,6 +52,18 @@ fn contents(package: &PluginPackage) -> serde_json::Map<String, Json> {
             })
         })
         .collect();
+    let nodes: Vec<Json> = package
+        .nodes
+        .iter()
+        .map(|node| {
+            json!({
+                "type": node.definition.full_type(),
+                "description": node.definition.description,
+                "file": node.file,
+                "definition": node.definition.raw,
+            })
+        })
+        .collect();
     let hooks: Vec<&str> = package
         .hooks
         .iter()
@@ -64,6 +76,7 @@ fn contents(package: &PluginPackage) -> serde_json::Map<String, Json> {
         .collect();
     let mut record = serde_json::Map::new();
     record.insert("tools".into(), json!(tools));
+    record.insert("nodes".into(), json!(nodes));
     record.insert("hooks".into(), json!(hooks));
     record.insert("services".into(), json!(services));
     record.insert("frontend".into(), json!(package.frontend));
@@ -80,6 +93,14 @@ fn parts(package: &PluginPackage, screen: &Screen) -> Result<(), Failure> {
             &format!("  {}", tool.definition.id),
             tool.implementation.kind(),
             first_line.unwrap_or_default(),
+        ]);
+    }
+    let mut nodes = Table::plain();
+    for node in &package.nodes {
+        let definition = &node.definition;
+        nodes.row([
+            &format!("  {}", definition.full_type()),
+            definition.description.lines().next().unwrap_or_default(),
         ]);
     }
     let mut hooks = Table::plain();
@@ -103,6 +124,11 @@ fn parts(package: &PluginPackage, screen: &Screen) -> Result<(), Failure> {
             screen.pick("Tools", "工具"),
             tools,
             package.tools.is_empty(),
+        ),
+        (
+            screen.pick("Nodes", "节点"),
+            nodes,
+            package.nodes.is_empty(),
         ),
         (
             screen.pick("Hooks", "钩子"),
