@@ -25,6 +25,7 @@ Examples:
   innkeeper tools list                      What can be called
   innkeeper tools call dice.roll formula=2d6 Call one tool yourself
   innkeeper plugin list                     Plugins and whether they are switched on
+  innkeeper doctor                          What works on this machine, and what does not
   innkeeper --lang zh tools list            Give messages in Chinese
 
 Exit codes: 0 done, 1 failed or refused, 2 wrong usage or unreadable input, 3 nothing to call.";
@@ -60,6 +61,17 @@ result too: its blocks are empty. So is a text with mistakes in it: the exit cod
 in the result, and a block with errors is never run.
 
 Exit codes: 0 the text was read, 1 the result could not be written, 2 wrong usage or unreadable input.";
+
+const DOCTOR_EXAMPLES: &str = "\
+Examples:
+  innkeeper doctor                          One line for each thing that was looked at
+  innkeeper doctor --json | jq '.sandbox.layers[] | select(.active | not)'
+
+Looks at the folder for settings and data, the settings, the secrets, the database, the plugins, the \
+interpreters for scripts and the layers of the sandbox. Changes nothing. A line begins with ok, warn (it \
+works, though not all there could be) or fail (something that is needed does not work).
+
+Exit codes: 0 everything that is needed works, 1 something does not, 2 wrong usage.";
 
 /// An agent platform in one binary.
 ///
@@ -123,6 +135,9 @@ pub(crate) enum Command {
         arg_required_else_help = false
     )]
     Plugin(PluginCommand),
+    /// Look at this machine and say what works, what does not, and what to do about it
+    #[command(after_help = DOCTOR_EXAMPLES, args_override_self = true, max_term_width = 100)]
+    Doctor,
 }
 
 /// Which reply is to be read, and how.

@@ -35,11 +35,18 @@ const ARGUMENTS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-const COMMANDS: &[(&str, &str, &str)] = &[(
-    "parse",
-    "读取模型的回复，以 JSON 输出其中的工具调用",
-    PARSE_EXAMPLES,
-)];
+const COMMANDS: &[(&str, &str, &str)] = &[
+    (
+        "parse",
+        "读取模型的回复，以 JSON 输出其中的工具调用",
+        PARSE_EXAMPLES,
+    ),
+    (
+        "doctor",
+        "检查本机：什么正常、什么不正常、该怎么办",
+        DOCTOR_EXAMPLES,
+    ),
+];
 
 const ABOUT: &str = "一个可执行文件就是整个智能体平台。\n\n它读懂语言模型写下的文字，在主人定下的规则内执行其中的工具调用，\
                      并告知结果。";
@@ -51,6 +58,7 @@ const EXAMPLES: &str = "\
   innkeeper tools list                      可以调用的工具
   innkeeper tools call dice.roll formula=2d6 亲自调用一个工具
   innkeeper plugin list                     插件及其状态
+  innkeeper doctor                          本机上什么正常、什么不正常
 
 退出码：0 完成，1 失败或被拒绝，2 用法有误或输入无法读取，3 没有可执行的调用。";
 
@@ -67,6 +75,16 @@ const PARSE_EXAMPLES: &str = "\
 写错的文字同样有结果：退出码为 0，错误写在结果里，出错的块绝不会被执行。
 
 退出码：0 已读取，1 结果无法写出，2 用法有误或输入无法读取。";
+
+const DOCTOR_EXAMPLES: &str = "\
+示例：
+  innkeeper doctor                          每个检查项一行
+  innkeeper doctor --json | jq '.sandbox.layers[] | select(.active | not)'
+
+检查数据文件夹、设置、密钥、数据库、插件、脚本的解释器，以及沙箱的各层。不改动任何东西。
+每行以 ok（正常）、warn（可用但不完整）或 fail（所需的东西不正常）开头。
+
+退出码：0 所需的一切都正常，1 有不正常的，2 用法有误。";
 
 const TEMPLATE: &str = "{about-with-newline}\n用法：{usage}\n\n{all-args}{after-help}";
 

@@ -162,7 +162,8 @@ impl Failure {
         format!("innkeeper: {} [{}]", self.sentence(lang), self.code())
     }
 
-    fn sentence(&self, lang: Lang) -> String {
+    /// Without the code.
+    pub(crate) fn sentence(&self, lang: Lang) -> String {
         match lang {
             Lang::En => self.english(),
             Lang::Zh => self.chinese(),

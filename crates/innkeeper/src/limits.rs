@@ -22,5 +22,11 @@ pub(crate) const MAX_ASKED_CHARS: usize = 8_000;
 pub(crate) const MAX_WRONG_ANSWERS: usize = 5;
 /// How often the progress of tasks is shown on a terminal.
 pub(crate) const PROGRESS_EVERY: std::time::Duration = std::time::Duration::from_millis(250);
+/// Longest time that a program may take to say its version.
+pub(crate) const VERSION_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
+/// How much of what a program says of its version is read, in bytes.
+pub(crate) const MAX_VERSION_BYTES: u64 = 4_096;
+/// Longest time that `doctor` waits for the trial of the sandbox.
+pub(crate) const SANDBOX_TRIAL_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(60);
 
 pub(crate) const MIB: u64 = 1024 * 1024;

@@ -107,7 +107,7 @@ pub(crate) fn new_run() -> RunId {
 }
 
 /// `<home>/plugins` first: what is there wins over a plugin of the same name elsewhere.
-fn plugin_folders(home: &Home, settings: &Settings) -> Vec<PathBuf> {
+pub(crate) fn plugin_folders(home: &Home, settings: &Settings) -> Vec<PathBuf> {
     let further = settings.plugins.paths.iter();
     std::iter::once(home.file("plugins"))
         .chain(further.map(|path| home.path().join(path)))

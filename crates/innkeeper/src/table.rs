@@ -3,7 +3,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::failure::shown;
+use crate::failure::{message, shown};
 
 /// Blank columns between two columns of text.
 const GAP: usize = 2;
@@ -41,6 +41,11 @@ impl Table {
 
     pub(crate) fn row<'c>(&mut self, cells: impl IntoIterator<Item = &'c str>) {
         self.rows.push(cells.into_iter().map(shown).collect());
+    }
+
+    /// A row of sentences that were made by another part of the platform and may be longer.
+    pub(crate) fn told<'c>(&mut self, cells: impl IntoIterator<Item = &'c str>) {
+        self.rows.push(cells.into_iter().map(message).collect());
     }
 
     /// `width`: of the screen, if there is one; only the last column is cut or wrapped to fit.

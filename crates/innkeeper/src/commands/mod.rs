@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub(crate) mod call;
+pub(crate) mod doctor;
 pub(crate) mod parse;
 pub(crate) mod plugin;
 pub(crate) mod tools;

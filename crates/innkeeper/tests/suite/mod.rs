@@ -2,6 +2,7 @@ mod architecture;
 mod bad_usage;
 mod call;
 mod calls;
+mod doctor;
 mod graph;
 mod help;
 mod home;
