@@ -76,6 +76,8 @@ fn help_names_everything_and_shows_examples() {
                 "config",
             ][..],
         ),
+        ("doctor --help", &["sandbox", "warn", "Exit codes:"][..]),
+        ("--lang zh doctor --help", &["沙箱", "退出码："][..]),
         (
             "plugin config --help",
             &["show", "set", "unset", "<NAME>", "Secrets"][..],

@@ -29,12 +29,8 @@ pub use executor::{ScriptExecutor, ScriptHost, ScriptPlugin};
 pub use files::{NoFiles, ScriptFiles};
 pub use hook::ScriptHook;
 pub use interpreter::{Interpreter, Interpreters};
-<<<<<<< HEAD
-pub use sandboxed::SandboxRunner;
-=======
 pub use node::{NodeContext, ScriptNode};
-pub use unsandboxed::Unsandboxed;
->>>>>>> b23a7ea (A plugin can describe nodes in nodes/*.node.json and put a script behind each; plugin list, show and check mention them)
+pub use sandboxed::SandboxRunner;
 
 use crate::Secret;
 use crate::limits::{DEFAULT_SCRIPT_TIMEOUT, MAX_SCRIPT_OUTPUT_BYTES, MAX_SCRIPT_STDERR_BYTES};

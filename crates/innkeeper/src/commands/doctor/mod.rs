@@ -128,9 +128,19 @@ impl Findings {
                 table.told(["", "", &format!("→ {remedy}")]);
             }
         }
+        table
+    }
+
+    /// A table of its own: the names of layers are long.
+    fn layers(&self, lang: Lang) -> Table {
+        let mut table = Table::plain().wrapped();
         for state in &self.sandbox.layers {
-            let name = format!("  {}", machine::layer_name(state.layer, lang));
-            table.told([layer_state(state).mark(), &name, &state.detail]);
+            let name = machine::layer_name(state.layer, lang);
+            let need = match state.layer.is_required() {
+                true => lang.pick("required", "必需"),
+                false => lang.pick("optional", "可选"),
+            };
+            table.told([layer_state(state).mark(), &name, need, &state.detail]);
         }
         table
     }
@@ -181,6 +191,11 @@ pub(crate) fn run(home: Result<Home, Failure>, screen: &Screen) -> Result<Ended,
         true => screen.document(&findings.document())?,
         false => {
             screen.table(&findings.table(lang))?;
+            if !findings.sandbox.layers.is_empty() {
+                let heading = screen.pick("Layers of the sandbox", "沙箱的各层");
+                screen.text(&format!("\n{heading}"))?;
+                screen.table(&findings.layers(lang))?;
+            }
             if findings.is_sound() {
                 screen.note("Everything that is needed works", "所需的一切都正常");
             } else {
