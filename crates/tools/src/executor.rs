@@ -49,6 +49,12 @@ pub struct Progress(Option<Arc<dyn ProgressSink>>);
 pub trait ProgressSink: Send + Sync {
     /// `fraction` from 0 to 1 where it is known.
     fn report(&self, fraction: Option<f64>, message: &str);
+
+    /// A piece of the result, as it comes.
+    fn partial(&self, _piece: &Json) {}
+
+    /// The call is tried again from the beginning: pieces that came so far count no more.
+    fn start_over(&self) {}
 }
 
 impl Progress {
@@ -62,6 +68,18 @@ impl Progress {
                 .filter(|fraction| fraction.is_finite())
                 .map(|fraction| fraction.clamp(0.0, 1.0));
             sink.report(fraction, message);
+        }
+    }
+
+    pub fn partial(&self, piece: &Json) {
+        if let Some(sink) = &self.0 {
+            sink.partial(piece);
+        }
+    }
+
+    pub fn start_over(&self) {
+        if let Some(sink) = &self.0 {
+            sink.start_over();
         }
     }
 }

@@ -86,6 +86,7 @@ pub(super) fn read_node(
     let shape = read_shape(&root, report);
     let modes = read_modes(&root, report);
     check_outputs(&root, &shape, &modes, is_ui, report);
+    check_streams(&root, &shape, &modes, report);
     let display_name = label(&root, "displayName", report);
     let category = label(&root, "category", report);
     let definition = NodeDefinition {
@@ -273,6 +274,27 @@ fn check_outputs(
         let message = "an answer with \"success\": false says that the script failed; call the output something else, \
                        or print {\"success\": true, \"outputData\": …}";
         report.warning(root, Code::Unlikely, message);
+    }
+}
+
+/// A process for each run has said nothing before it has said all.
+fn check_streams(root: &Place<'_>, shape: &NodeShape, modes: &[NodeMode], report: &mut Report) {
+    let of_modes = modes.iter().flat_map(|mode| &mode.shape.outputs);
+    let mut outputs = shape.outputs.iter().chain(of_modes);
+    let Some(implementation) = root.field("implementation") else {
+        return;
+    };
+    let is_worker = implementation
+        .field("protocol")
+        .is_some_and(|protocol| protocol.node.value == Value::Text("jsonrpc".to_owned()));
+    if let Some(slot) = outputs.find(|slot| slot.is_stream)
+        && !is_worker
+    {
+        let message = format!(
+            "the stream '{}' comes in one piece; only a worker (\"protocol\": \"jsonrpc\") can give it bit by bit",
+            slot.key
+        );
+        report.warning(&implementation, Code::Unlikely, message);
     }
 }
 

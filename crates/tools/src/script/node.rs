@@ -4,15 +4,15 @@
 //! declares. Which inputs a node gets, and when, is up to the engine.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use innkeeper_protocol::{ErrorCode, ToolDefinition};
 use serde_json::{Map, Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{ScriptExecutor, ScriptHost, ScriptPlugin};
-use crate::plugin::{NodeDefinition, NodeMode, NodeShape, ScriptCommand};
-use crate::{CallContext, Caller, Executor, Invocation, Progress, ToolError};
+use crate::plugin::{DataFlowType, NodeDefinition, NodeMode, NodeShape, ScriptCommand};
+use crate::{CallContext, Caller, Executor, Invocation, Progress, ProgressSink, ToolError};
 
 /// A node of a plugin, ready to be run.
 pub struct ScriptNode {
@@ -31,6 +31,7 @@ pub struct NodeContext {
     /// 1 for the first try.
     pub attempt: u32,
     pub cancel: CancellationToken,
+    /// Also hears the pieces of stream outputs, as they come: each an object `{output: piece}`.
     pub progress: Progress,
 }
 
@@ -70,6 +71,16 @@ impl ScriptNode {
         }
         told.insert("inputs".into(), Json::Object(inputs));
         told.insert("config".into(), Json::Object(self.settings(shape, config)));
+        let pieces = Arc::new(Pieces {
+            streams: shape
+                .outputs
+                .iter()
+                .filter(|slot| slot.is_stream)
+                .map(|slot| (slot.key.clone(), slot.flow))
+                .collect(),
+            progress: context.progress,
+            fault: Mutex::default(),
+        });
         let call = Invocation {
             tool: self.tool.clone(),
             arguments: told,
@@ -78,11 +89,14 @@ impl ScriptNode {
                 call_id: context.call_id,
                 attempt: context.attempt,
                 cancel: context.cancel,
-                progress: context.progress,
+                progress: Progress::to(pieces.clone()),
             },
         };
         let answer = self.executor.execute(call).await?;
-        self.outputs(shape, answer)
+        match pieces.fault() {
+            Some(what) => Err(self.bad_answer(what)),
+            None => self.outputs(shape, answer),
+        }
     }
 
     /// The mode that the settings choose.
@@ -184,6 +198,68 @@ impl ScriptNode {
         ToolError::new(ErrorCode::ToolResultInvalid, message)
             .because("node.outputs")
             .permanent()
+    }
+}
+
+/// Lets through only pieces that the node has declared.
+struct Pieces {
+    streams: Vec<(String, DataFlowType)>,
+    progress: Progress,
+    /// What was wrong with the first bad piece.
+    fault: Mutex<Option<String>>,
+}
+
+impl Pieces {
+    fn check(&self, piece: &Json) -> Result<(), String> {
+        let Json::Object(piece) = piece else {
+            return Err(format!(
+                "gave {} as a piece; a piece is an object with the output's name",
+                kind(piece)
+            ));
+        };
+        for (key, value) in piece {
+            match self.streams.iter().find(|(known, _)| known == key) {
+                None => {
+                    return Err(format!(
+                        "gave a piece for '{key}', which is no stream output"
+                    ));
+                }
+                Some((_, flow)) if !flow.accepts(value) => {
+                    let found = kind(value);
+                    return Err(format!(
+                        "gave {found} as a piece of '{key}', which is of the type {flow}"
+                    ));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn fault(&self) -> Option<String> {
+        let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        fault.take()
+    }
+}
+
+impl ProgressSink for Pieces {
+    fn report(&self, fraction: Option<f64>, message: &str) {
+        self.progress.report(fraction, message);
+    }
+
+    fn partial(&self, piece: &Json) {
+        match self.check(piece) {
+            Ok(()) => self.progress.partial(piece),
+            Err(what) => {
+                let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+                fault.get_or_insert(what);
+            }
+        }
+    }
+
+    fn start_over(&self) {
+        self.fault();
+        self.progress.start_over();
     }
 }
 

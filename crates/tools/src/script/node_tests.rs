@@ -28,7 +28,7 @@ impl ScriptRunner for Parrot {
     }
 
     async fn start(&self, _: ScriptJob) -> Result<innkeeper_sandbox::Running, ScriptError> {
-        Err(ScriptError::NoSandbox)
+        Err(ScriptError::Cancelled)
     }
 }
 
@@ -238,4 +238,48 @@ async fn the_mode_decides_what_comes_out() {
         assert!(error.message.contains("there are: add, split"), "{error}");
         assert!(asked.is_none(), "nothing is run");
     }
+}
+
+#[derive(Default)]
+struct Heard(Mutex<Vec<Json>>);
+
+impl ProgressSink for Heard {
+    fn report(&self, _: Option<f64>, message: &str) {
+        self.0.lock().unwrap().push(message.into());
+    }
+
+    fn partial(&self, piece: &Json) {
+        self.0.lock().unwrap().push(piece.clone());
+    }
+}
+
+#[test]
+fn only_declared_pieces_get_through() {
+    let heard = Arc::new(Heard::default());
+    let pieces = Pieces {
+        streams: vec![("text".into(), DataFlowType::String)],
+        progress: Progress::to(heard.clone()),
+        fault: Mutex::default(),
+    };
+    pieces.report(None, "begun");
+    pieces.partial(&json!({"text": "a"}));
+    assert_eq!(pieces.fault(), None);
+    for (piece, says) in [
+        (json!("a"), "gave a text as a piece"),
+        (json!({"other": "a"}), "'other', which is no stream output"),
+        (
+            json!({"text": 1}),
+            "a number as a piece of 'text', which is of the type STRING",
+        ),
+    ] {
+        pieces.partial(&piece);
+        pieces.partial(&json!({"later": 1}));
+        let fault = pieces.fault().unwrap();
+        assert!(fault.contains(says), "{fault}");
+    }
+    pieces.partial(&json!(1));
+    pieces.start_over();
+    assert_eq!(pieces.fault(), None, "what came before counts no more");
+    let heard = heard.0.lock().unwrap().clone();
+    assert_eq!(heard, [json!("begun"), json!({"text": "a"})]);
 }
