@@ -392,3 +392,47 @@ pub const MAX_MENTION_BYTES: usize = 4_096;
 pub const MAX_MENTIONS: usize = 1_000;
 /// Characters of a failure that a later step is told.
 pub const MAX_TOLD_CHARS: usize = 500;
+// Built-in tools: the code interpreter.
+
+/// Time for a piece of code when the call says nothing.
+pub const DEFAULT_CODE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Longest time for a piece of code, whatever is asked for.
+pub const MAX_CODE_TIMEOUT: Duration = Duration::from_secs(300);
+/// What a call may take beyond its code: waiting for its turn, reading files and keeping them.
+pub const CODE_SLACK: Duration = Duration::from_secs(120);
+/// Processor time of one execution, on all processors together.
+pub const MAX_CODE_CPU: Duration = Duration::from_secs(300);
+/// Memory of one execution or one session.
+pub const MAX_CODE_MEMORY_BYTES: u64 = 1 << 30;
+/// Most that code may print, to stdout and to stderr each.
+pub const MAX_CODE_PRINTED_BYTES: u64 = 8 << 20;
+/// How much of the end of stderr is kept.
+pub const MAX_CODE_STDERR_BYTES: usize = 256 << 10;
+/// Longest code, and longest text for its stdin.
+pub const MAX_CODE_BYTES: usize = 1 << 20;
+pub const MAX_CODE_STDIN_BYTES: usize = 4 << 20;
+/// Files that are laid into the working folder for one call, and all their bytes.
+pub const MAX_CODE_INPUT_FILES: usize = 32;
+pub const MAX_CODE_INPUT_BYTES: u64 = 32 << 20;
+/// Files of the working folder that are kept for one call, and all their bytes.
+pub const MAX_CODE_OUTPUT_FILES: usize = 32;
+pub const MAX_CODE_OUTPUT_BYTES: u64 = 32 << 20;
+/// Files that are named as not kept.
+pub const MAX_CODE_NAMED_LEFT: usize = 8;
+/// Most of stdout, of stderr and of a session's result that is shown, as it stands in JSON. Together with the names of
+/// files a result stays within [`MAX_SHOWN_CHARS`].
+pub const MAX_CODE_SHOWN_STDOUT: usize = 8_000;
+pub const MAX_CODE_SHOWN_STDERR: usize = 3_000;
+pub const MAX_CODE_SHOWN_RESULT: usize = 3_000;
+/// Sessions that keep their state at the same time; a further one ends the one that was not used for the longest.
+pub const MAX_CODE_SESSIONS: usize = 16;
+/// Runs of which is remembered how their session ended.
+pub const MAX_CODE_ENDED_SESSIONS: usize = 1_000;
+/// A session that is not used for so long ends.
+pub const CODE_SESSION_IDLE: Duration = Duration::from_secs(10 * 60);
+/// Processor time of a whole session.
+pub const MAX_CODE_SESSION_CPU: Duration = Duration::from_secs(900);
+/// Longest beginning of a session's answer, which names the files that follow.
+pub const MAX_CODE_ANSWER_BYTES: usize = 512 << 10;
+/// How long the end of a session's worker is waited for, once its pipes are closed or it was told to end.
+pub const CODE_WORKER_GRACE: Duration = Duration::from_secs(3);

@@ -13,6 +13,7 @@ use crate::policy::{Approvals, Approver, Policy};
 use crate::redact::Redactor;
 use crate::registry::Registry;
 use crate::run::{End, RunOptions, ToolRun};
+use crate::run_end::RunEnds;
 use crate::task::Tasks;
 use crate::{Caller, Clock};
 
@@ -45,6 +46,7 @@ pub(crate) struct Shared {
     process: String,
     calls: AtomicU64,
     runs: Mutex<HashMap<RunId, Weak<End>>>,
+    pub(crate) run_ends: RunEnds,
 }
 
 impl Shared {
@@ -87,6 +89,7 @@ impl ToolManager {
             process: uuid::Uuid::now_v7().simple().to_string(),
             calls: AtomicU64::new(0),
             runs: Mutex::default(),
+            run_ends: RunEnds::default(),
         }))
     }
 
@@ -108,6 +111,11 @@ impl ToolManager {
 
     pub fn tasks(&self) -> &Arc<Tasks> {
         &self.0.tasks
+    }
+
+    /// For whoever keeps something for a run.
+    pub fn run_ends(&self) -> &RunEnds {
+        &self.0.run_ends
     }
 
     /// Takes effect for the next decision.

@@ -54,7 +54,7 @@ pub struct ToolRun {
     _end: Arc<End>,
 }
 
-/// With the last clone of a run go the answers that people gave for it.
+/// With the last clone of a run go the answers that people gave for it, and what others keep for it.
 pub(crate) struct End {
     shared: Arc<Shared>,
     run: RunId,
@@ -80,6 +80,7 @@ impl End {
 impl Drop for End {
     fn drop(&mut self) {
         self.shared.approvals.end_run(&self.run);
+        self.shared.run_ends.tell(&self.run);
     }
 }
 

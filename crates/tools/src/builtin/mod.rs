@@ -1,6 +1,7 @@
 //! Tools that come with the house. Each module gives a list of definitions with what runs them.
 
 pub mod clock;
+pub mod code;
 mod declare;
 pub mod dice;
 pub mod event;

@@ -24,7 +24,8 @@ pub(super) async fn authorise(
 ) -> Result<(), Outcome> {
     for (name, schema) in tool.definition().properties() {
         let is_file = schema.get("x-file") == Some(&Json::Bool(true));
-        if let Some(Json::String(uri)) = arguments.get(name).filter(|_| is_file) {
+        let given = arguments.get(name).filter(|_| is_file);
+        for uri in given.into_iter().flat_map(named_files) {
             may_read(run, uri, trail).await?;
         }
     }
@@ -32,6 +33,14 @@ pub(super) async fn authorise(
         settle(run, beneath, arguments, None, trail).await?;
     }
     settle(run, tool.definition(), arguments, None, trail).await
+}
+
+/// One file, or a list of them.
+fn named_files(argument: &Json) -> Vec<&str> {
+    match argument {
+        Json::Array(elements) => elements.iter().filter_map(Json::as_str).collect(),
+        one => one.as_str().into_iter().collect(),
+    }
 }
 
 /// The files that `uri_` arguments name.
