@@ -2,6 +2,7 @@ mod audit;
 mod binding;
 mod binding_laws;
 mod blocks;
+mod code;
 mod harness;
 mod hooks;
 mod json_schema_suite;

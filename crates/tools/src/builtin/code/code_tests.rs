@@ -162,7 +162,7 @@ fn every_way_a_sandbox_refuses_has_its_reason() {
                 path: path(),
                 why: why(),
             },
-            Some("sandbox.policy"),
+            Some("sandbox.root"),
         ),
         (SandboxError::Policy { why: why() }, Some("sandbox.policy")),
         (

