@@ -19,6 +19,7 @@ pub(super) struct Lab {
     pub(super) house: House,
     pub(super) tools: Vec<Tool>,
     pub(super) ends: RunEnds,
+    pub(super) sessions: Arc<Sessions>,
 }
 
 impl Lab {
@@ -34,14 +35,20 @@ impl Lab {
     pub(super) fn of(sandbox: Sandbox, interpreters: Interpreters, limits: CodeLimits) -> Self {
         let house = House::new();
         let ends = RunEnds::default();
-        let tools = tools(CodeParts {
+        let sessions = Arc::new(Sessions::new(limits.sessions, limits.session_idle));
+        let parts = CodeParts {
             sandbox,
             interpreters,
             files: house.files.clone(),
             run_ends: ends.clone(),
             limits,
-        });
-        Self { house, tools, ends }
+        };
+        Self {
+            house,
+            tools: with_sessions(parts, sessions.clone()),
+            sessions,
+            ends,
+        }
     }
 
     pub(super) async fn run(&self, language: &str, code: &str) -> Json {

@@ -88,8 +88,12 @@ impl CodeLimits {
 }
 
 pub fn tools(parts: CodeParts) -> Vec<Tool> {
+    let sessions = Sessions::new(parts.limits.sessions, parts.limits.session_idle);
+    with_sessions(parts, Arc::new(sessions))
+}
+
+fn with_sessions(parts: CodeParts, sessions: Arc<Sessions>) -> Vec<Tool> {
     let limits = parts.limits;
-    let sessions = Arc::new(Sessions::new(limits.sessions, limits.session_idle));
     parts.run_ends.listen(Arc::downgrade(&sessions) as _);
     vec![
         (

@@ -6,6 +6,7 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::builtin::code::CodeLimits;
 use crate::builtin::code::tests::Lab;
+use crate::builtin::testing::caller;
 
 #[tokio::test]
 async fn a_state_lasts_from_cell_to_cell() {
@@ -319,25 +320,19 @@ async fn a_session_that_nobody_uses_ends() {
         ..CodeLimits::default()
     });
     lab.cell("x = 1").await;
-    // Idle at once; the next cell comes after it.
-    for _ in 0..100 {
+    let slot = lab.sessions.of(&caller());
+    while !slot.is_empty() {
         tokio::task::yield_now().await;
     }
-    tokio::time::timeout(Duration::from_secs(60), async {
-        loop {
-            let told = lab.cell("x = 1").await;
-            if told["fresh"] == true {
-                assert!(
-                    told["note"].as_str().unwrap().contains("not used"),
-                    "{told}"
-                );
-                break;
-            }
-            tokio::task::yield_now().await;
-        }
-    })
-    .await
-    .unwrap();
+    let told = lab.cell("'x' in globals()").await;
+    assert_eq!(
+        (&told["result"], &told["fresh"]),
+        (&json!("False"), &json!(true))
+    );
+    assert!(
+        told["note"].as_str().unwrap().contains("not used"),
+        "{told}"
+    );
 }
 
 #[tokio::test]

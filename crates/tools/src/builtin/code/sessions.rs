@@ -167,7 +167,7 @@ impl RunEnd for Sessions {
 }
 
 impl Slot {
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.seat.try_lock().is_ok_and(|seat| seat.worker.is_none())
     }
 
