@@ -130,7 +130,7 @@ fn shown(examples: &[(&str, Json)]) -> Vec<ToolExample> {
 }
 
 fn code(description: &str) -> Json {
-    json!({"type": "string", "minLength": 1, "x-verbatim": true, "description": description})
+    json!({"type": "string", "x-verbatim": true, "description": description})
 }
 
 fn files() -> Json {

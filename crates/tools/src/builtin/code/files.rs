@@ -92,11 +92,12 @@ impl<'c> Shelf<'c> {
 
     /// Keeps what was made. That something could not be kept is told, and is no error: the code has run.
     pub(super) async fn keep_all(&mut self, made: Vec<Collected>, left: usize) {
-        self.unnamed += left;
+        // A session could claim any number.
+        self.unnamed = self.unnamed.saturating_add(left);
         for file in made {
             let name = file.name;
             if self.kept.len() == MAX_CODE_OUTPUT_FILES {
-                self.unnamed += 1;
+                self.unnamed = self.unnamed.saturating_add(1);
                 continue;
             }
             let fits = file.size <= self.room.min(MAX_WRITE_BYTES);
@@ -146,7 +147,7 @@ impl<'c> Shelf<'c> {
 
     fn refuse(&mut self, name: String, reason: String) {
         if self.not_kept.len() == MAX_CODE_NAMED_LEFT {
-            self.unnamed += 1;
+            self.unnamed = self.unnamed.saturating_add(1);
             return;
         }
         let name: String = name.chars().take(200).collect();

@@ -132,6 +132,8 @@ async fn what_cannot_be_kept_is_told() {
     shelf.keep_all(many(MAX_CODE_OUTPUT_FILES), 0).await;
     assert_eq!(shelf.kept.len(), MAX_CODE_OUTPUT_FILES);
     assert_eq!(shelf.unnamed, 3);
+    shelf.keep_all(many(1), usize::MAX).await;
+    assert_eq!(shelf.unnamed, usize::MAX);
 }
 
 #[tokio::test]
