@@ -44,4 +44,4 @@ pub use registry::{Registry, Snapshot, Tool};
 pub use run::{ResultLength, RunOptions, ToolRun};
 pub use run_end::{RunEnd, RunEnds};
 pub use secret::{Secret, SecretName, Secrets, SecretsError};
-pub use task::{TaskProgress, TaskRecord, TaskStatus, Tasks};
+pub use task::{TaskPartial, TaskProgress, TaskRecord, TaskStatus, Tasks};

@@ -436,3 +436,41 @@ pub const MAX_CODE_SESSION_CPU: Duration = Duration::from_secs(900);
 pub const MAX_CODE_ANSWER_BYTES: usize = 512 << 10;
 /// How long the end of a session's worker is waited for, once its pipes are closed or it was told to end.
 pub const CODE_WORKER_GRACE: Duration = Duration::from_secs(3);
+
+// Workers: scripts that stay up between calls.
+
+/// Workers at once, of all plugins and people together; each is a process.
+pub const MAX_WORKERS: usize = 16;
+/// Workers that are remembered, those included that are not running but have failed lately.
+pub const MAX_WORKER_SLOTS: usize = 256;
+/// How long a worker is kept without being asked, unless its plugin says otherwise.
+pub const DEFAULT_WORKER_IDLE: Duration = Duration::from_secs(60);
+/// Least and most of that.
+pub const MIN_WORKER_IDLE: Duration = Duration::from_secs(1);
+pub const MAX_WORKER_IDLE: Duration = Duration::from_secs(60 * 60);
+/// Calls that one worker may be given at once.
+pub const MAX_WORKER_CONCURRENCY: usize = 64;
+/// Longest line from a worker; an answer is one line.
+pub const MAX_WORKER_LINE_BYTES: usize = MAX_SCRIPT_OUTPUT_BYTES;
+/// How long a worker has to end a call that nobody wants any more, before it is ended itself.
+pub const WORKER_CANCEL_GRACE: Duration = Duration::from_secs(2);
+/// How long a worker has to end after its standard input was closed.
+pub const WORKER_STOP_GRACE: Duration = Duration::from_secs(2);
+/// How long the end of a worker that was killed is waited for.
+pub const WORKER_KILL_GRACE: Duration = Duration::from_secs(5);
+/// How long the pipes of a worker that has ended are still listened to.
+pub const WORKER_PIPE_GRACE: Duration = Duration::from_secs(2);
+/// First and longest pause before a worker is started again that has died twice or more without an answer.
+pub const MIN_WORKER_BACK_OFF: Duration = Duration::from_secs(1);
+pub const MAX_WORKER_BACK_OFF: Duration = Duration::from_secs(60);
+/// How long it is remembered that a worker died without an answer.
+pub const WORKER_FAILURES_KEPT: Duration = Duration::from_secs(5 * 60);
+/// Lines that wait to be written to a worker before its questions are no longer answered.
+pub const MAX_WORKER_REFUSALS: usize = 64;
+
+// Partial results.
+
+/// Pieces of a result that are kept while a task is at work.
+pub const MAX_PARTIAL_PIECES: usize = 100;
+/// All of them together, as JSON text.
+pub const MAX_PARTIAL_BYTES: usize = 64 * 1024;

@@ -47,7 +47,7 @@ impl Verb {
             Self::Status => (
                 "task.status",
                 "Task status",
-                "Says how far a task has come, and its result if it has ended. Does not wait.",
+                "Says how far a task has come, with the pieces of its result that are there, and its whole result if it has ended. Does not wait.",
                 one,
             ),
             Self::Cancel => (
@@ -222,7 +222,11 @@ fn brief(entry: &Entry) -> Json {
 /// With what came of it, in the words that an observation has for it.
 fn shown(entry: &Entry) -> Json {
     let mut task = brief(entry);
-    if let Some(observation) = entry.record().observation {
+    let record = entry.record();
+    if !record.partial.is_empty() {
+        task["partial"] = json!(record.partial);
+    }
+    if let Some(observation) = record.observation {
         task["observation"] = render_observation(&observation).into();
     }
     task

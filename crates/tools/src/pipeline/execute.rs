@@ -61,6 +61,9 @@ pub(crate) async fn run(job: &Job, progress: &Progress) -> Ended {
     let mut attempts = 0;
     loop {
         attempts += 1;
+        if attempts > 1 {
+            progress.start_over();
+        }
         let result = attempt(job, attempts, progress).await;
         let may_pass = matches!(&result, Err(Stopped::Failed(error)) if error.may_pass());
         if !may_pass || attempts > u32::from(job.retry) {

@@ -56,6 +56,16 @@ impl ProgressSink for Redacted {
         self.entry
             .report(fraction, &self.redactor.redact_text(message));
     }
+
+    fn partial(&self, piece: &Json) {
+        let mut piece = piece.clone();
+        self.redactor.redact_json(&mut piece);
+        self.entry.partial(&piece);
+    }
+
+    fn start_over(&self) {
+        self.entry.start_over();
+    }
 }
 
 async fn work(

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use super::ScriptCommand;
 use super::folder::{Folder, Kind, shown};
 use super::place::Place;
 use super::problem::{Code, Report};
+use super::{ScriptCommand, ScriptProtocol};
 use crate::limits::{
-    MAX_COMMAND_ARGUMENTS, MAX_COMMAND_CHARS, MAX_DECLARED_TIMEOUT, UNLIKELY_TIMEOUT,
+    MAX_COMMAND_ARGUMENTS, MAX_COMMAND_CHARS, MAX_DECLARED_TIMEOUT, MAX_WORKER_CONCURRENCY,
+    MAX_WORKER_IDLE, MIN_WORKER_IDLE, UNLIKELY_TIMEOUT,
 };
 
 /// Programs that run a script which is named behind them.
@@ -257,6 +258,36 @@ fn check_script(
             Code::BadCommand,
             format!("'{program}' alone runs nothing; name the script behind it"),
         ),
+    }
+}
+
+/// `protocol`, and of a worker `idleTimeout` in milliseconds and `concurrency`: a command of which only that is said.
+pub(super) fn read_protocol(owner: &Place<'_>, report: &mut Report) -> ScriptCommand {
+    let protocols = [
+        ("stdio", ScriptProtocol::Stdio),
+        ("jsonrpc", ScriptProtocol::JsonRpc),
+    ];
+    let protocol = owner
+        .choice("protocol", &protocols, report)
+        .unwrap_or_default();
+    if protocol == ScriptProtocol::Stdio {
+        for name in ["idleTimeout", "concurrency"] {
+            if let Some(place) = owner.field(name) {
+                let message = "this is for workers; say \"protocol\": \"jsonrpc\" if it is one";
+                report.warning(&place, Code::NoEffect, message);
+            }
+        }
+    }
+    let millis = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+    let (least, most) = (millis(MIN_WORKER_IDLE), millis(MAX_WORKER_IDLE));
+    let idle = owner.whole("idleTimeout", least, most, report);
+    let most = i64::try_from(MAX_WORKER_CONCURRENCY).unwrap_or(i64::MAX);
+    let concurrency = owner.whole("concurrency", 1, most, report);
+    ScriptCommand {
+        protocol,
+        idle_timeout: idle.map(|time| Duration::from_millis(time.unsigned_abs())),
+        concurrency: concurrency.and_then(|calls| usize::try_from(calls).ok()),
+        ..ScriptCommand::default()
     }
 }
 

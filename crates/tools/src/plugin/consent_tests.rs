@@ -24,6 +24,7 @@ fn package(asked: &[&str]) -> PluginPackage {
         version: "1.0.0".into(),
         description: String::new(),
         root: PathBuf::from("/plugins/p"),
+        stamp: 0,
         tools: Vec::new(),
         hooks: Vec::new(),
         services: Vec::new(),

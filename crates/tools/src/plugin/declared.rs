@@ -1,6 +1,6 @@
 //! `hooks` and `services` of a manifest: programs of the plugin that the server asks or offers.
 
-use super::command::{read_command, read_timeout};
+use super::command::{read_command, read_protocol, read_timeout};
 use super::folder::Folder;
 use super::names::{hook_name, is_service_name};
 use super::place::Place;
@@ -109,12 +109,29 @@ pub(super) fn read_services(
         if !place.expect_map(report) {
             continue;
         }
-        place.known(&["name", "run", "timeoutMs"], report);
+        place.known(
+            &[
+                "name",
+                "run",
+                "timeoutMs",
+                "protocol",
+                "idleTimeout",
+                "concurrency",
+            ],
+            report,
+        );
         let name = read_service_name(&place, &services, report);
         let command = read_run(&place, folder, wants, report);
         let timeout = read_timeout(&place, "timeoutMs", MAX_DECLARED_TIMEOUT, report);
+        let protocol = read_protocol(&place, report);
         if let (Some(name), Some(command)) = (name, command) {
-            let command = ScriptCommand { timeout, ..command };
+            let command = ScriptCommand {
+                timeout,
+                protocol: protocol.protocol,
+                idle_timeout: protocol.idle_timeout,
+                concurrency: protocol.concurrency,
+                ..command
+            };
             services.push(ServiceDeclaration { name, command });
         }
     }

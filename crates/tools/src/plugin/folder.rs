@@ -3,6 +3,7 @@
 //! Owns the bounded walk, the checks on paths and the reading of files; nothing in here is ever run.
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
@@ -44,8 +45,10 @@ impl Folder {
         }
     }
 
-    /// Goes through all files once: not too many, and no link that leads out.
-    pub(super) fn survey(&self, report: &mut Report) {
+    /// Goes through all files once: not too many, and no link that leads out. Gives a number that differs when a file
+    /// has come, gone or changed.
+    pub(super) fn survey(&self, report: &mut Report) -> u64 {
+        let mut stamp = 0_u64;
         let mut open = vec![(PathBuf::new(), 0)];
         let mut count = 0;
         while let Some((relative, depth)) = open.pop() {
@@ -69,9 +72,11 @@ impl Folder {
                              and dependencies in node_modules or .venv, which are not counted"
                         ),
                     );
-                    return;
+                    return stamp;
                 }
                 let path = relative.join(entry.file_name());
+                // A sum, since nobody says in which order they come.
+                stamp = stamp.wrapping_add(stamp_of(&path, &entry));
                 match entry.file_type() {
                     Ok(kind) if kind.is_symlink() => self.check_link(&path, report),
                     Ok(kind) if kind.is_dir() && !is_noise(&entry.file_name()) => {
@@ -82,7 +87,7 @@ impl Folder {
                                 None,
                                 format!("folders nest deeper than {MAX_PLUGIN_DEPTH}"),
                             );
-                            return;
+                            return stamp;
                         }
                         open.push((path, depth + 1));
                     }
@@ -90,6 +95,7 @@ impl Folder {
                 }
             }
         }
+        stamp
     }
 
     /// Files with this ending in a folder and in the folders right below it, in order.
@@ -245,6 +251,19 @@ impl Folder {
             }
         }
     }
+}
+
+/// By name, size and time of the last change. Of a folder the name is enough: what is in it counts for itself.
+fn stamp_of(path: &Path, entry: &fs::DirEntry) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    if let Ok(about) = fs::metadata(entry.path())
+        && about.is_file()
+    {
+        about.len().hash(&mut hasher);
+        about.modified().ok().hash(&mut hasher);
+    }
+    hasher.finish()
 }
 
 #[derive(Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::command::{read_command, read_timeout};
+use super::command::{read_command, read_protocol, read_timeout};
 use super::folder::{Folder, Kind, shown};
 use super::names::is_service_name;
 use super::place::Place;
@@ -40,7 +40,14 @@ pub(super) fn read_implementation(
         Type::Workflow => &["type", "workflowId"],
         Type::Node => &["type", "nodeType"],
         Type::Service => &["type", "service"],
-        Type::Script => &["type", "command", "protocol", "timeout"],
+        Type::Script => &[
+            "type",
+            "command",
+            "protocol",
+            "idleTimeout",
+            "concurrency",
+            "timeout",
+        ],
     };
     place.known(own, report);
     match kind {
@@ -58,11 +65,16 @@ pub(super) fn read_implementation(
             service(&place.field("service")?, name, report)
         }
         Type::Script => {
-            place.choice("protocol", &[("stdio", ())], report);
             let timeout = read_timeout(&place, "timeout", MAX_DECLARED_TIMEOUT, report);
             let command = place.required("command", report)?;
+            let protocol = read_protocol(&place, report);
             let command = read_command(&command, folder, report)?;
-            Some(Implementation::Script(ScriptCommand { timeout, ..command }))
+            Some(Implementation::Script(ScriptCommand {
+                program: command.program,
+                arguments: command.arguments,
+                timeout,
+                ..protocol
+            }))
         }
     }
 }
@@ -93,7 +105,16 @@ pub(super) fn read_handler(
         }
         _ => {
             place.known(
-                &["type", "scriptPath", "language", "entryPoint", "timeout"],
+                &[
+                    "type",
+                    "scriptPath",
+                    "language",
+                    "entryPoint",
+                    "protocol",
+                    "idleTimeout",
+                    "concurrency",
+                    "timeout",
+                ],
                 report,
             );
             if let Some(entry) = place.field("entryPoint") {
@@ -106,11 +127,12 @@ pub(super) fn read_handler(
             let timeout = read_timeout(&place, "timeout", MAX_DECLARED_TIMEOUT, report);
             let script = read_script(&place, file, folder, report);
             let program = read_language(&place, report);
+            let protocol = read_protocol(&place, report);
             Some(Implementation::Script(ScriptCommand {
                 program: program?.to_owned(),
                 arguments: vec![script?],
                 timeout,
-                ..ScriptCommand::default()
+                ..protocol
             }))
         }
     }

@@ -200,7 +200,7 @@ fn read(path: &Path, report: &mut Report) -> Option<PluginPackage> {
     if !has_manifest(&folder, report) {
         return None;
     }
-    folder.survey(report);
+    let stamp = folder.survey(report);
     if report.is_broken() {
         return None;
     }
@@ -226,6 +226,7 @@ fn read(path: &Path, report: &mut Report) -> Option<PluginPackage> {
         version: manifest.version,
         description: manifest.description,
         root: folder.root,
+        stamp,
         tools,
         hooks: manifest.hooks,
         services: manifest.services,

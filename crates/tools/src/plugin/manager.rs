@@ -22,7 +22,7 @@ use crate::plugin::ConsentError;
 use crate::registry::{Change, Offer, Prepared, RegisterError, Source};
 use crate::script::{
     ScriptExecutor, ScriptFiles, ScriptHook, ScriptHost, ScriptLimits, ScriptNode, ScriptPlugin,
-    ScriptRunner,
+    ScriptRunner, WorkerPool,
 };
 use crate::{Executor, ToolManager};
 
@@ -46,6 +46,8 @@ pub struct PluginManager(Arc<Inner>);
 
 struct Inner {
     parts: PluginParts,
+    /// Of all plugins; they outlive what is built anew when plugins are read again.
+    workers: WorkerPool,
     status: ArcSwap<Vec<PluginStatus>>,
     nodes: ArcSwap<Vec<Arc<ScriptNode>>>,
     /// One reload at a time; holds the plugins that are in the registry.
@@ -120,6 +122,7 @@ impl PluginManager {
     /// Reads nothing yet.
     pub fn new(parts: PluginParts) -> Self {
         Self(Arc::new(Inner {
+            workers: WorkerPool::new(parts.runner.clone()),
             parts,
             status: ArcSwap::default(),
             nodes: ArcSwap::default(),
@@ -188,6 +191,13 @@ impl PluginManager {
         let packages = enabled.filter_map(|plugin| plugin.package.as_ref());
         let nodes = packages.flat_map(|package| inner.nodes(package));
         inner.nodes.store(Arc::new(nodes.collect()));
+        inner.workers.retain(|owner, stamp| {
+            status.iter().any(|plugin| {
+                let package = plugin.package.as_ref();
+                plugin.state == Standing::Enabled
+                    && package.is_some_and(|it| it.name == owner && it.stamp == stamp)
+            })
+        });
         inner.status.store(Arc::new(status));
     }
 
@@ -333,6 +343,7 @@ fn about(package: &PluginPackage, tool: Option<&PluginTool>) -> ScriptPlugin {
     ScriptPlugin {
         name: package.name.clone(),
         root: package.root.clone(),
+        stamp: package.stamp,
         options: package.config.iter().chain(options).cloned().collect(),
         granted: package.permissions.clone(),
     }
@@ -411,6 +422,7 @@ impl Inner {
     fn host(&self) -> ScriptHost {
         ScriptHost {
             runner: self.parts.runner.clone(),
+            workers: self.workers.clone(),
             settings: self.parts.settings.clone(),
             files: self.parts.files.clone(),
             data: self.parts.data.clone(),

@@ -45,7 +45,7 @@ pub use node::{
 };
 pub use package::{
     ConfigChoice, ConfigKind, ConfigOption, ConfigScope, Frontend, HookDeclaration, Implementation,
-    OWN_PROJECT, Permission, Permissions, PluginPackage, PluginTool, ScriptCommand,
+    OWN_PROJECT, Permission, Permissions, PluginPackage, PluginTool, ScriptCommand, ScriptProtocol,
     ServiceDeclaration,
 };
 pub use problem::PluginProblem;

@@ -23,6 +23,8 @@ pub struct PluginPackage {
     pub version: String,
     pub description: String,
     pub root: PathBuf,
+    /// Differs whenever a file of the plugin does.
+    pub stamp: u64,
     pub tools: Vec<PluginTool>,
     pub hooks: Vec<HookDeclaration>,
     pub services: Vec<ServiceDeclaration>,
@@ -70,10 +72,25 @@ pub struct ScriptCommand {
     pub program: String,
     pub arguments: Vec<String>,
     pub timeout: Option<Duration>,
+    pub protocol: ScriptProtocol,
+    /// Of a worker: how long it is kept without being asked.
+    pub idle_timeout: Option<Duration>,
+    /// Of a worker: calls that it takes at once; one if nothing is said.
+    pub concurrency: Option<usize>,
     /// What the script asks to read, write and reach; a request, never a grant.
     pub read: Vec<String>,
     pub write: Vec<String>,
     pub hosts: Vec<String>,
+}
+
+/// How a script is talked with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ScriptProtocol {
+    /// A process for each call.
+    #[default]
+    Stdio,
+    /// A worker: a process that stays, and is sent one call after the other.
+    JsonRpc,
 }
 
 #[derive(Debug, Clone, PartialEq)]

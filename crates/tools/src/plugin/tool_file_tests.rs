@@ -301,7 +301,7 @@ fn every_mistake_is_named_with_its_place() {
                 r#""id": "a", "implementation": {"type": "script", "command": "python s.py", "protocol": "http"}"#,
                 "1:88 implementation.protocol",
                 "plugin.bad_value",
-                "'http' is none of stdio",
+                "'http' is none of stdio, jsonrpc",
             ),
             false,
         ),

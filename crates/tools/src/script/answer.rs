@@ -14,6 +14,12 @@ use super::{ExitKind, ScriptEnd};
 use crate::ToolError;
 use crate::limits::{MAX_SCRIPT_FILES, MAX_SCRIPT_MESSAGE_CHARS, MAX_SCRIPT_TOLD_LINES};
 
+// Codes that JSON-RPC itself gives a meaning.
+const PARSE_ERROR: i64 = -32_700;
+const INVALID_REQUEST: i64 = -32_600;
+const METHOD_NOT_FOUND: i64 = -32_601;
+const INVALID_PARAMS: i64 = -32_602;
+
 #[derive(Debug, PartialEq)]
 pub(super) struct Answer {
     /// For people who watch.
@@ -57,6 +63,46 @@ pub(super) fn read(end: &ScriptEnd) -> Answer {
         logs: logs.unwrap_or_default(),
         outcome,
     }
+}
+
+/// The answer of a worker, which is a value already and has no exit code.
+pub(super) fn of_value(value: Json) -> Answer {
+    let envelope = as_envelope(&value);
+    let logs = envelope.map(|(_, envelope)| logs(envelope));
+    let outcome = match envelope {
+        Some((false, envelope)) => Err(told_failure(envelope, b"")),
+        Some((true, envelope)) => told_success(envelope),
+        None => Ok(Output {
+            value,
+            files: Vec::new(),
+        }),
+    };
+    Answer {
+        logs: logs.unwrap_or_default(),
+        outcome,
+    }
+}
+
+/// A failure in the words of JSON-RPC. `data` may hold the `type` of the error, and whether it is `retryable`.
+pub(super) fn of_rpc_error(code: i64, message: &str, data: &Json) -> ToolError {
+    let message = match message.trim().trim_end_matches('.') {
+        "" => format!("the worker failed with code {code} and did not say why"),
+        text => cut(text),
+    };
+    let mut error = match (data.get("type").and_then(Json::as_str), code) {
+        (Some(kind), _) => of_kind(kind, message),
+        (None, INVALID_PARAMS) => of_kind("ParameterValidationError", message),
+        (None, PARSE_ERROR | INVALID_REQUEST | METHOD_NOT_FOUND) => {
+            ToolError::failed(format!("the worker did not understand the call: {message}"))
+                .because("script.worker_protocol")
+                .permanent()
+        }
+        (None, _) => of_kind("", message),
+    };
+    if let Some(retryable) = data.get("retryable").and_then(Json::as_bool) {
+        error.permanent = !retryable;
+    }
+    error
 }
 
 fn as_envelope(value: &Json) -> Option<(bool, &Map<String, Json>)> {
@@ -148,7 +194,11 @@ fn told_failure(envelope: &Map<String, Json>, stderr: &[u8]) -> ToolError {
         Some(Json::String(details)) => message.push_str(&format!(" ({details})")),
         Some(details) => message.push_str(&format!(" ({details})")),
     }
-    let message = cut(&message);
+    of_kind(kind, cut(&message))
+}
+
+/// An error by the name that the script gives it.
+fn of_kind(kind: &str, message: String) -> ToolError {
     match kind {
         "TimeoutError" => {
             ToolError::new(ErrorCode::ToolTimeout, message).because("script.timeout_error")

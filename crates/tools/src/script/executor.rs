@@ -7,24 +7,25 @@ use std::time::Duration;
 use async_trait::async_trait;
 use innkeeper_protocol::ToolDefinition;
 use serde::Deserialize;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use tokio_util::sync::CancellationToken;
 
-use super::answer::{self, Output};
+use super::answer::{self, Answer, Output};
 use super::files::{ScriptFiles, allowed, with_files};
 use super::sandboxed::whole_lines;
 use super::{
     EnvironmentValue, Line, ScriptEnd, ScriptError, ScriptJob, ScriptLimits, ScriptReach,
-    ScriptRunner, StderrLines,
+    ScriptRunner, StderrLines, WorkerPool,
 };
 use crate::limits::{DEFAULT_SCRIPT_TIMEOUT, MAX_SCRIPT_INPUT_BYTES, MAX_SCRIPT_TIMEOUT};
-use crate::plugin::{ConfigOption, Permissions, PluginSettings, ScriptCommand};
+use crate::plugin::{ConfigOption, Permissions, PluginSettings, ScriptCommand, ScriptProtocol};
 use crate::{Executor, Invocation, Pattern, Progress, Redactor, ToolError, UserId};
 
 /// What all scripts of an instance share.
 #[derive(Clone)]
 pub struct ScriptHost {
     pub runner: Arc<dyn ScriptRunner>,
+    pub workers: WorkerPool,
     pub settings: Arc<PluginSettings>,
     pub files: Arc<dyn ScriptFiles>,
     /// Each plugin has a folder of its own in it, the only one that it may change.
@@ -38,6 +39,8 @@ pub struct ScriptHost {
 pub struct ScriptPlugin {
     pub name: String,
     pub root: PathBuf,
+    /// Differs whenever a file of the plugin does.
+    pub stamp: u64,
     /// The options that become environment variables: the plugin's, and the tool's own.
     pub options: Vec<ConfigOption>,
     /// What a person has accepted.
@@ -46,9 +49,9 @@ pub struct ScriptPlugin {
 
 /// Runs a script for each call: a tool, or a service that a plugin provides.
 pub struct ScriptExecutor {
-    host: ScriptHost,
-    plugin: ScriptPlugin,
-    command: ScriptCommand,
+    pub(super) host: ScriptHost,
+    pub(super) plugin: ScriptPlugin,
+    pub(super) command: ScriptCommand,
 }
 
 impl ScriptExecutor {
@@ -69,23 +72,13 @@ impl ScriptExecutor {
         let context = &call.context;
         let files = self.host.files.as_ref();
         let arguments = with_files(call, files, &self.plugin, &self.command).await?;
-        let stdin = Json::Object(arguments).to_string().into_bytes();
-        if stdin.len() > MAX_SCRIPT_INPUT_BYTES {
-            return Err(ToolError::invalid(format!(
-                "the arguments have more than {MAX_SCRIPT_INPUT_BYTES} bytes; give less at once"
-            ))
-            .because("script.input_too_large"));
-        }
-        let parts = JobParts {
-            environment,
-            stdin,
-            timeout: timeout(&self.command, &call.tool),
-            stderr: progress_lines(context.progress.clone(), redactor.clone()),
-            cancel: context.cancel.clone(),
+        let answer = match self.command.protocol {
+            ScriptProtocol::Stdio => self.run(call, arguments, environment, redactor).await?,
+            ScriptProtocol::JsonRpc => {
+                self.ask_worker(call, arguments, environment, redactor)
+                    .await?
+            }
         };
-        let job = self.host.job(&self.plugin, &self.command, parts).await?;
-        let end = self.host.run(job, redactor).await?;
-        let answer = answer::read(&end);
         for line in &answer.logs {
             context.progress.report(None, &redactor.redact_text(line));
         }
@@ -112,6 +105,41 @@ impl ScriptExecutor {
         }
         Ok(value)
     }
+
+    /// A process for this call.
+    async fn run(
+        &self,
+        call: &Invocation,
+        arguments: Map<String, Json>,
+        mut environment: Vec<(String, EnvironmentValue)>,
+        redactor: &Redactor,
+    ) -> Result<Answer, ToolError> {
+        let context = &call.context;
+        for (name, value) in [
+            ("INNKEEPER_CALL_ID", context.call_id.as_str()),
+            ("INNKEEPER_TOOL", call.tool.id.as_str()),
+            ("INNKEEPER_PROJECT", context.caller.project.as_str()),
+        ] {
+            environment.push((name.to_owned(), EnvironmentValue::Plain(value.to_owned())));
+        }
+        let stdin = Json::Object(arguments).to_string().into_bytes();
+        if stdin.len() > MAX_SCRIPT_INPUT_BYTES {
+            return Err(ToolError::invalid(format!(
+                "the arguments have more than {MAX_SCRIPT_INPUT_BYTES} bytes; give less at once"
+            ))
+            .because("script.input_too_large"));
+        }
+        let parts = JobParts {
+            environment,
+            stdin,
+            timeout: timeout(&self.command, &call.tool),
+            stderr: progress_lines(context.progress.clone(), redactor.clone()),
+            cancel: context.cancel.clone(),
+        };
+        let job = self.host.job(&self.plugin, &self.command, parts).await?;
+        let end = self.host.run(job, redactor).await?;
+        Ok(answer::read(&end))
+    }
 }
 
 #[async_trait]
@@ -121,9 +149,6 @@ impl Executor for ScriptExecutor {
         let mut environment = self.host.environment(&self.plugin, &caller.user).await?;
         let redactor = redactor(&self.plugin, &environment);
         for (name, value) in [
-            ("INNKEEPER_CALL_ID", call.context.call_id.as_str()),
-            ("INNKEEPER_TOOL", call.tool.id.as_str()),
-            ("INNKEEPER_PROJECT", caller.project.as_str()),
             ("INNKEEPER_USER", caller.user.as_str()),
             ("INNKEEPER_PLUGIN", self.plugin.name.as_str()),
         ] {
@@ -143,7 +168,7 @@ impl Executor for ScriptExecutor {
 }
 
 /// What the command says, else what the tool says.
-fn timeout(command: &ScriptCommand, tool: &ToolDefinition) -> Duration {
+pub(super) fn timeout(command: &ScriptCommand, tool: &ToolDefinition) -> Duration {
     let of_tool = tool.execution.timeout_ms.map(Duration::from_millis);
     let asked = command.timeout.or(of_tool);
     asked

@@ -86,6 +86,7 @@ impl House {
         let shelf = Arc::new(Shelf::default());
         let root = home.join("plugins/p");
         std::fs::create_dir_all(&root).unwrap();
+        let runner: Arc<dyn ScriptRunner> = Arc::new(for_tests());
         let key = ConfigOption {
             key: "key".into(),
             kind: ConfigKind::Secret,
@@ -108,11 +109,13 @@ impl House {
             plugin: ScriptPlugin {
                 name: "p".into(),
                 root: root.clone(),
+                stamp: 0,
                 options: vec![key],
                 granted: Permissions::default(),
             },
             host: ScriptHost {
-                runner: Arc::new(for_tests()),
+                workers: WorkerPool::new(runner.clone()),
+                runner,
                 settings: Arc::new(settings),
                 files: shelf.clone(),
                 data: home.join("plugin-data"),

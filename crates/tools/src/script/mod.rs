@@ -5,6 +5,7 @@
 //! `docs/secrets-and-settings.md`.
 
 mod answer;
+mod by_worker;
 mod error;
 mod executor;
 mod files;
@@ -14,6 +15,7 @@ mod interpreter;
 mod node;
 mod sandboxed;
 mod stderr;
+mod worker;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -31,6 +33,7 @@ pub use hook::ScriptHook;
 pub use interpreter::{Interpreter, Interpreters};
 pub use node::{NodeContext, ScriptNode};
 pub use sandboxed::SandboxRunner;
+pub use worker::{CALL, LastWords, RpcError, WorkerCall, WorkerError, WorkerPool, WorkerSpec};
 
 use crate::Secret;
 use crate::limits::{DEFAULT_SCRIPT_TIMEOUT, MAX_SCRIPT_OUTPUT_BYTES, MAX_SCRIPT_STDERR_BYTES};

@@ -99,9 +99,11 @@ impl House {
         let secrets = Secrets::new(home.join("secrets.toml"));
         let settings = Arc::new(PluginSettings::new(home, secrets));
         let shelf = Arc::new(Shelf::default());
+        let runner: Arc<dyn ScriptRunner> = Arc::new(for_tests());
         Self {
             host: ScriptHost {
-                runner: Arc::new(for_tests()),
+                workers: WorkerPool::new(runner.clone()),
+                runner,
                 settings: settings.clone(),
                 files: shelf.clone(),
                 data: home.join("plugin-data"),
@@ -125,6 +127,7 @@ impl House {
         ScriptPlugin {
             name: name.to_owned(),
             root: shipped().join(name),
+            stamp: 0,
             options: options.map(option).collect(),
             granted: Permissions::default(),
         }

@@ -3,6 +3,7 @@
 //! Owns the table of tasks. A [`TaskRecord`] has the shape in which it can be kept on disk; who may see which
 //! task is decided by the run that started it.
 
+mod partial;
 mod table;
 
 use innkeeper_protocol::Observation;
@@ -10,6 +11,7 @@ use innkeeper_protocol::event::{RunId, TaskId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+pub use partial::TaskPartial;
 pub use table::Tasks;
 pub(crate) use table::{Completion, Entry};
 
@@ -39,6 +41,9 @@ pub struct TaskRecord {
     pub status: TaskStatus,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<TaskProgress>,
+    /// Pieces of the result that have come so far; gone once the whole is there.
+    #[serde(default, skip_serializing_if = "TaskPartial::is_empty")]
+    pub partial: TaskPartial,
     pub started_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::{TaskProgress, TaskRecord, TaskStatus};
+use super::{TaskPartial, TaskProgress, TaskRecord, TaskStatus};
 use crate::limits::{MAX_KEPT_TASKS, MAX_PROGRESS_CHARS, MAX_RUNNING_TASKS};
 use crate::{Clock, ProgressSink, ToolError};
 
@@ -74,6 +74,7 @@ impl Tasks {
             call_id: call_id.to_owned(),
             status: TaskStatus::Running,
             progress: None,
+            partial: TaskPartial::default(),
             started_at: self.clock.now(),
             ended_at: None,
             observation: None,
@@ -191,6 +192,9 @@ impl Entry {
         };
         self.state.send_modify(|record| {
             record.status = status;
+            if status == TaskStatus::Succeeded {
+                record.partial = TaskPartial::default();
+            }
             record.ended_at = Some(at);
             record.observation = Some(observation);
         });
@@ -202,6 +206,15 @@ impl ProgressSink for Entry {
         let message = message.chars().take(MAX_PROGRESS_CHARS).collect();
         self.state
             .send_modify(|record| record.progress = Some(TaskProgress { fraction, message }));
+    }
+
+    fn partial(&self, piece: &Json) {
+        self.state.send_modify(|record| record.partial.add(piece));
+    }
+
+    fn start_over(&self) {
+        self.state
+            .send_modify(|record| record.partial = TaskPartial::default());
     }
 }
 
