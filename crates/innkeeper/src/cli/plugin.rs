@@ -131,7 +131,7 @@ pub(crate) struct NewArgs {
     /// Folder in which to make it [default: the folder for plugins]
     #[arg(long = "in", value_name = "DIR")]
     pub(crate) parent: Option<PathBuf>,
-    /// Language of its script
+    /// Language of its script; a worker stays up between calls
     #[arg(
         long,
         value_enum,
@@ -146,6 +146,8 @@ pub(crate) struct NewArgs {
 pub(crate) enum TemplateChoice {
     Python,
     Node,
+    PythonWorker,
+    NodeWorker,
 }
 
 #[derive(Debug, Args)]

@@ -12,7 +12,7 @@ pub(super) const ARGUMENTS: &[(&str, &str, &str)] = &[
     (
         "plugin new",
         "template",
-        "脚本的语言：python 或 node [默认：python]",
+        "脚本的语言：python、node、python-worker 或 node-worker（worker 在两次调用之间保持运行） [默认：python]",
     ),
     ("plugin enable", "name", "插件的名字"),
     ("plugin enable", "accept", "不再询问，同意它的全部请求"),

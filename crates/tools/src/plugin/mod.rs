@@ -23,6 +23,8 @@ mod option;
 mod package;
 mod place;
 mod problem;
+#[cfg(test)]
+mod protocol_tests;
 mod scaffold;
 mod schema;
 mod settings;

@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use super::manifest::is_plugin_name;
 use crate::limits::MAX_PLUGIN_NAME_CHARS;
 
-/// The language of its script.
+/// The language of its script, and whether that is started for each call or stays up between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Template {
     Python,
     Node,
+    PythonWorker,
+    NodeWorker,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +36,8 @@ const README: &str = include_str!("template/README.md");
 const TOOL: &str = include_str!("template/greet.tool.json");
 const PYTHON: &str = include_str!("template/greet.py");
 const NODE: &str = include_str!("template/greet.mjs");
+const PYTHON_WORKER: &str = include_str!("template/worker.py");
+const NODE_WORKER: &str = include_str!("template/worker.mjs");
 
 /// Writes a new plugin into a folder of its own below `parent`, and gives back that folder. Overwrites nothing.
 pub fn new_plugin(
@@ -57,11 +61,28 @@ pub fn new_plugin(
     let (command, script, code) = match template {
         Template::Python => ("python scripts/greet.py", "greet.py", PYTHON),
         Template::Node => ("node scripts/greet.mjs", "greet.mjs", NODE),
+        Template::PythonWorker => ("python scripts/greet.py", "greet.py", PYTHON_WORKER),
+        Template::NodeWorker => ("node scripts/greet.mjs", "greet.mjs", NODE_WORKER),
+    };
+    let (protocol, script_is, input) = match template {
+        Template::Python | Template::Node => (
+            "",
+            "the script: JSON on standard input, JSON on standard output",
+            r#"{"name": "Ada"}"#,
+        ),
+        Template::PythonWorker | Template::NodeWorker => (
+            "\n    \"protocol\": \"jsonrpc\",",
+            "the script, which stays up between calls: JSON-RPC on standard input and output, a message a line",
+            r#"{"jsonrpc": "2.0", "id": 1, "method": "call", "params": {"arguments": {"name": "Ada"}}}"#,
+        ),
     };
     let filled = |text: &str| {
         text.replace("@NAME@", name)
             .replace("@COMMAND@", command)
             .replace("@SCRIPT@", script)
+            .replace("@PROTOCOL@", protocol)
+            .replace("@SCRIPT_IS@", script_is)
+            .replace("@INPUT@", input)
     };
     for below in ["tools", "scripts"] {
         let path = folder.join(below);

@@ -1,11 +1,19 @@
 use super::*;
-use crate::plugin::{Implementation, Reading, read_plugin_with_warnings};
+use crate::plugin::{Implementation, Reading, ScriptProtocol, read_plugin_with_warnings};
 
 #[test]
 fn a_new_plugin_is_sound() {
-    for (template, program, script) in [
-        (Template::Python, "python", "scripts/greet.py"),
-        (Template::Node, "node", "scripts/greet.mjs"),
+    use ScriptProtocol::{JsonRpc, Stdio};
+    for (template, program, script, protocol) in [
+        (Template::Python, "python", "scripts/greet.py", Stdio),
+        (Template::Node, "node", "scripts/greet.mjs", Stdio),
+        (
+            Template::PythonWorker,
+            "python",
+            "scripts/greet.py",
+            JsonRpc,
+        ),
+        (Template::NodeWorker, "node", "scripts/greet.mjs", JsonRpc),
     ] {
         let parent = tempfile::tempdir().unwrap();
         let folder = new_plugin(parent.path(), "my-plugin", template).unwrap();
@@ -23,14 +31,14 @@ fn a_new_plugin_is_sound() {
         };
         assert_eq!(command.program, program);
         assert_eq!(command.arguments, [script]);
+        assert_eq!(command.protocol, protocol);
         let asked: Vec<_> = package.permissions.iter().map(|p| p.as_str()).collect();
         assert_eq!(asked, [format!("run:{program}")]);
         for file in ["README.md", "plugin.yaml", script] {
             let text = std::fs::read_to_string(folder.join(file)).unwrap();
-            assert!(
-                !text.contains("@NAME@") && !text.contains("@COMMAND@"),
-                "{file}"
-            );
+            for placeholder in ["@NAME@", "@COMMAND@", "@SCRIPT", "@PROTOCOL@", "@INPUT@"] {
+                assert!(!text.contains(placeholder), "{file}: {placeholder}");
+            }
         }
     }
 }

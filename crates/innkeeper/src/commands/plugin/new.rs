@@ -17,6 +17,8 @@ pub(super) fn run(
     let template = match args.template {
         TemplateChoice::Python => Template::Python,
         TemplateChoice::Node => Template::Node,
+        TemplateChoice::PythonWorker => Template::PythonWorker,
+        TemplateChoice::NodeWorker => Template::NodeWorker,
     };
     let parent = match &args.parent {
         Some(parent) => parent.clone(),
