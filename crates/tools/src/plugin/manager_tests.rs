@@ -586,3 +586,46 @@ async fn nodes_are_there_while_their_plugin_is_on() {
     house.plugins.disable("sky").unwrap();
     assert!(nodes().is_empty());
 }
+
+#[tokio::test]
+async fn a_worker_stays_until_its_plugin_changes() {
+    let worker = |word: &str| {
+        format!(
+            "import json, sys\ncount = 0\nfor line in sys.stdin:\n    call = json.loads(line)\n    if call['method'] != 'call':\n        continue\n    count += 1\n    print(json.dumps({{'jsonrpc': '2.0', 'id': call['id'], 'result': '{word} %d' % count}}), flush=True)\n"
+        )
+    };
+    let house = House::new().await;
+    let root = house.plugin("stays", "");
+    write(&root.join("count.py"), &worker("first"));
+    for id in ["Count.One", "Count.Other"] {
+        let tool = json!({
+            "id": id,
+            "description": "Counts.",
+            "implementation": {"type": "script", "command": "python count.py", "protocol": "jsonrpc"},
+            "parameters": {"type": "object"},
+        });
+        write(
+            &root.join(format!("tools/{id}.tool.json")),
+            &tool.to_string(),
+        );
+    }
+    house.plugins.reload();
+    house.accept("stays");
+    let said = async |id: &str, expected: &str| {
+        let said = house.say(&format!("<ACTION><{id}></{id}></ACTION>")).await;
+        assert!(said[0].contains(expected), "{expected}: {said:?}");
+    };
+    // Tools with the same command share it.
+    said("Count.One", "first 1").await;
+    said("Count.Other", "first 2").await;
+    // What happens to another plugin is no concern of this one.
+    house.plugin("other", "");
+    house.plugins.reload();
+    said("Count.One", "first 3").await;
+    write(&root.join("count.py"), &worker("second"));
+    house.plugins.reload();
+    said("Count.One", "second 1").await;
+    house.plugins.disable("stays").unwrap();
+    house.accept("stays");
+    said("Count.One", "second 1").await;
+}
