@@ -103,6 +103,25 @@ async fn the_third_time_is_lucky() {
     assert_eq!(ended.result.unwrap(), json!("done"));
 }
 
+#[derive(Default)]
+struct StartedOver(AtomicU32);
+
+impl crate::ProgressSink for StartedOver {
+    fn report(&self, _: Option<f64>, _: &str) {}
+
+    fn start_over(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_new_try_starts_over() {
+    let (job, _) = job(2, |_| Some(Err(ToolError::failed("no"))));
+    let sink = Arc::new(StartedOver::default());
+    run(&job, &Progress::to(sink.clone())).await;
+    assert_eq!(sink.0.load(Ordering::SeqCst), 2);
+}
+
 #[tokio::test(start_paused = true)]
 async fn time_is_limited_and_the_tool_is_told() {
     let (job, executor) = job(1, |_| None);

@@ -480,7 +480,7 @@ fn the_plugin_of_the_guide_is_sound() {
         fs::write(path, text).unwrap();
         blocks += 1;
     }
-    assert_eq!(blocks, 7);
+    assert_eq!(blocks, 9);
     for file in ["web/main.js", "web/style.css", "scripts/archive.mjs"] {
         let path = root.join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -496,7 +496,7 @@ fn the_plugin_of_the_guide_is_sound() {
             package.hooks.len(),
             package.config.len()
         ),
-        (2, 1, 1, 2)
+        (3, 1, 1, 2)
     );
     assert!(package.permissions.has("net:archive.example.com"));
 }

@@ -219,3 +219,118 @@ fn what_is_told_is_bounded() {
         MAX_SCRIPT_MESSAGE_CHARS + 1
     );
 }
+
+#[test]
+fn a_worker_answers_as_a_script_does() {
+    for (value, expected) in [
+        (json!(null), json!(null)),
+        (json!("text"), json!("text")),
+        (json!({"success": true, "outputData": [1]}), json!([1])),
+        (json!({"success": "yes"}), json!({"success": "yes"})),
+    ] {
+        assert_eq!(of_value(value).outcome.unwrap().value, expected);
+    }
+    let answer = of_value(json!({
+        "success": true,
+        "logs": ["one"],
+        "files": [{"uri": "user://a", "text": "x"}],
+    }));
+    assert_eq!(answer.logs, ["one"]);
+    assert_eq!(answer.outcome.unwrap().files[0].bytes, b"x");
+    let failed =
+        of_value(json!({"success": false, "error": {"type": "SecurityError", "message": "no."}}));
+    let error = failed.outcome.unwrap_err();
+    assert_eq!(
+        (error.code, error.message.as_str()),
+        (ErrorCode::ToolPolicyDenied, "no")
+    );
+}
+
+#[test]
+fn errors_of_json_rpc_have_codes() {
+    use ErrorCode::{ToolExecutionFailed, ToolInvalidArguments, ToolTimeout, ToolUnavailable};
+    for (code, message, data, expected, reason, permanent) in [
+        (
+            1,
+            "no.",
+            json!(null),
+            ToolExecutionFailed,
+            "script.script_error",
+            false,
+        ),
+        (
+            1,
+            "no",
+            json!({"retryable": false}),
+            ToolExecutionFailed,
+            "script.script_error",
+            true,
+        ),
+        (
+            1,
+            "no",
+            json!({"type": "TimeoutError"}),
+            ToolTimeout,
+            "script.timeout_error",
+            false,
+        ),
+        (
+            1,
+            "no",
+            json!({"type": "DependencyError"}),
+            ToolUnavailable,
+            "script.dependency_error",
+            false,
+        ),
+        (
+            1,
+            "no",
+            json!({"type": "OutOfPaint"}),
+            ToolExecutionFailed,
+            "script.out_of_paint",
+            false,
+        ),
+        (
+            -32602,
+            "no",
+            json!(null),
+            ToolInvalidArguments,
+            "script.parameter_validation_error",
+            true,
+        ),
+        (
+            -32602,
+            "no",
+            json!({"type": "ScriptError"}),
+            ToolExecutionFailed,
+            "script.script_error",
+            false,
+        ),
+        (
+            -32601,
+            "no",
+            json!(null),
+            ToolExecutionFailed,
+            "script.worker_protocol",
+            true,
+        ),
+        (
+            -32601,
+            "no",
+            json!("text"),
+            ToolExecutionFailed,
+            "script.worker_protocol",
+            true,
+        ),
+    ] {
+        let error = of_rpc_error(code, message, &data);
+        assert_eq!(error.code, expected, "{code} {data}");
+        assert_eq!(error.reason.as_deref(), Some(reason), "{code} {data}");
+        assert_eq!(error.permanent, permanent, "{code} {data}");
+        assert!(error.message.ends_with("no"), "{}", error.message);
+    }
+    let silent = of_rpc_error(7, " ", &json!(null)).message;
+    assert_eq!(silent, "the worker failed with code 7 and did not say why");
+    let long = of_rpc_error(1, &"x".repeat(MAX_SCRIPT_MESSAGE_CHARS + 1), &json!(null)).message;
+    assert_eq!(long.chars().count(), MAX_SCRIPT_MESSAGE_CHARS + 1);
+}

@@ -8,17 +8,36 @@ use serde_json::Value as Json;
 use crate::limits::{MAX_PARTIAL_BYTES, MAX_PARTIAL_PIECES};
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", from = "Written")]
 pub struct TaskPartial {
     /// Oldest first.
-    #[serde(default)]
     pub pieces: VecDeque<Json>,
     /// How many came that are no longer here, or were too large to be kept.
-    #[serde(default)]
     pub left_out: u64,
     /// Of all pieces, as JSON text.
     #[serde(skip)]
     bytes: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Written {
+    pieces: VecDeque<Json>,
+    left_out: u64,
+}
+
+impl From<Written> for TaskPartial {
+    fn from(written: Written) -> Self {
+        Self {
+            bytes: written.pieces.iter().map(size).sum(),
+            pieces: written.pieces,
+            left_out: written.left_out,
+        }
+    }
+}
+
+fn size(piece: &Json) -> usize {
+    piece.to_string().len()
 }
 
 impl TaskPartial {
@@ -28,18 +47,18 @@ impl TaskPartial {
 
     /// Makes room by forgetting the oldest.
     pub(super) fn add(&mut self, piece: &Json) {
-        let size = piece.to_string().len();
-        if size > MAX_PARTIAL_BYTES {
+        let bytes = size(piece);
+        if bytes > MAX_PARTIAL_BYTES {
             self.left_out += 1;
             return;
         }
         self.pieces.push_back(piece.clone());
-        self.bytes += size;
+        self.bytes += bytes;
         while self.pieces.len() > MAX_PARTIAL_PIECES || self.bytes > MAX_PARTIAL_BYTES {
             let Some(oldest) = self.pieces.pop_front() else {
                 return;
             };
-            self.bytes = self.bytes.saturating_sub(oldest.to_string().len());
+            self.bytes = self.bytes.saturating_sub(size(&oldest));
             self.left_out += 1;
         }
     }

@@ -99,8 +99,37 @@ fn a_record_goes_to_disk_and_back() {
     let tasks = tasks();
     let (_, entry) = start(&tasks, "r").unwrap();
     entry.report(None, "…");
+    entry.partial(&json!({"piece": 1}));
+    let record = entry.record();
+    let text = serde_json::to_string(&record).unwrap();
+    assert_eq!(serde_json::from_str::<TaskRecord>(&text).unwrap(), record);
     Completion::of(entry.clone()).complete(success(), None);
     let record = entry.record();
     let text = serde_json::to_string(&record).unwrap();
     assert_eq!(serde_json::from_str::<TaskRecord>(&text).unwrap(), record);
+}
+
+#[test]
+fn pieces_are_kept_until_the_whole_is_there() {
+    let tasks = tasks();
+    for (outcome, pieces) in [
+        (success(), 0),
+        (
+            Observation::new(
+                "T",
+                innkeeper_protocol::Outcome::Cancelled {
+                    reason: "somebody stopped it".to_owned(),
+                },
+            ),
+            1,
+        ),
+    ] {
+        let (_, entry) = start(&tasks, "r").unwrap();
+        entry.partial(&json!("of the first try"));
+        entry.start_over();
+        entry.partial(&json!("of the second"));
+        assert_eq!(entry.record().partial.pieces, [json!("of the second")]);
+        Completion::of(entry.clone()).complete(outcome, None);
+        assert_eq!(entry.record().partial.pieces.len(), pieces);
+    }
 }

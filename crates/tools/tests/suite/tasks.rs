@@ -210,6 +210,10 @@ async fn status_progress_and_result_can_be_asked_for() {
         status["progress"],
         json!({"fraction": 0.5, "message": "half way"})
     );
+    assert_eq!(
+        status["partial"],
+        json!({"pieces": [["half way"]], "leftOut": 0})
+    );
     world.open("a");
     let said = say(
         &run,
@@ -224,6 +228,7 @@ async fn status_progress_and_result_can_be_asked_for() {
         result(&said[0])["observation"],
         "Observation: Tool Gate.Async executed successfully. Result: done"
     );
+    assert_eq!(result(&said[0]).get("partial"), None, "the whole is there");
     let said = say(&run, &tam("command: task.list\n status: succeeded")).await;
     assert_eq!(result(&said[0])["tasks"][0]["taskId"], *id);
 }
@@ -296,6 +301,7 @@ async fn progress_tells_no_secrets() {
                 call.context
                     .progress
                     .report(None, &format!("signing with {SECRET}"));
+                call.context.progress.partial(&json!({"key": SECRET}));
                 seen.pass("a").await;
                 Ok(Json::Null)
             })

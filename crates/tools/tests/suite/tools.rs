@@ -148,6 +148,7 @@ fn gate(world: &World, id: &str, mode: innkeeper_protocol::ExecutionMode) -> Off
             let progress = text(&call.arguments, "progress");
             if !progress.is_empty() {
                 call.context.progress.report(Some(0.5), &progress);
+                call.context.progress.partial(&json!([progress]));
             }
             seen.pass(&text(&call.arguments, "gate")).await;
             match call.arguments.get("fail") {

@@ -23,11 +23,6 @@ impl LastWords {
     pub fn as_str(&self) -> &str {
         &self.0
     }
-
-    #[cfg(test)]
-    pub(super) fn of(text: &str) -> Self {
-        Self(text.to_owned())
-    }
 }
 
 impl Tail {
