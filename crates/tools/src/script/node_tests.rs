@@ -6,7 +6,9 @@ use innkeeper_protocol::event::RunId;
 use super::*;
 use crate::Secrets;
 use crate::plugin::{PluginNode, PluginPackage, PluginSettings, read_plugin};
-use crate::script::{ExitKind, NoFiles, ScriptEnd, ScriptError, ScriptJob, ScriptRunner};
+use crate::script::{
+    ExitKind, NoFiles, ScriptEnd, ScriptError, ScriptJob, ScriptLimits, ScriptRunner, WorkerPool,
+};
 
 /// Prints what it was made with, and remembers what it was asked.
 struct Parrot {
@@ -21,9 +23,9 @@ impl ScriptRunner for Parrot {
         Ok(ScriptEnd {
             exit: ExitKind::Code(0),
             stdout: self.stdout.clone().into_bytes(),
-            stdout_truncated: false,
             stderr: Vec::new(),
             stderr_truncated: false,
+            usage: Default::default(),
         })
     }
 
@@ -54,13 +56,17 @@ impl House {
         let home = self.home.path();
         let secrets = Secrets::new(home.join("secrets.toml"));
         let host = ScriptHost {
+            workers: WorkerPool::new(runner.clone()),
             runner,
             settings: Arc::new(PluginSettings::new(home, secrets)),
             files: Arc::new(NoFiles),
+            data: home.join("plugin-data"),
+            limits: ScriptLimits::default(),
         };
         let plugin = ScriptPlugin {
             name: self.package.name.clone(),
             root: self.package.root.clone(),
+            stamp: self.package.stamp,
             options: Vec::new(),
             granted: self.package.permissions.clone(),
         };
