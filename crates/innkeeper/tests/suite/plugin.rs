@@ -295,3 +295,56 @@ fn a_folder_for_plugins_that_is_not_there_is_mentioned() {
     );
     assert_eq!(house.json(&["plugin", "list"]), json!([]));
 }
+
+#[test]
+fn nodes_are_shown() {
+    let house = House::new();
+    house.write(
+        "plugins/sky/plugin.yaml",
+        "name: sky\nversion: '1'\nnodes: {entry: nodes}\n",
+    );
+    house.write("plugins/sky/s.py", "");
+    let node = json!({
+        "type": "Colour",
+        "description": "Tells the colour of the sky.",
+        "outputs": {"colour": {"dataFlowType": "STRING"}},
+        "implementation": {"type": "script", "command": "python s.py"},
+        "x-mine": 1,
+    });
+    let file = house.write("plugins/sky/nodes/c.node.json", &node.to_string());
+    house
+        .run(&["plugin", "list"])
+        .shows(&["NODES", "sky", "pending"]);
+    house.run(&["plugin", "show", "sky"]).shows(&[
+        "Nodes",
+        "sky:Colour",
+        "Tells the colour of the sky.",
+    ]);
+    house
+        .run(&["--lang", "zh", "plugin", "show", "sky"])
+        .shows(&["节点", "sky:Colour"]);
+    let folder = house.path().join("plugins/sky");
+    let folder = folder.to_str().unwrap();
+    house
+        .run(&["plugin", "check", folder])
+        .shows(&["in order", "nodes: 1"]);
+    assert_eq!(
+        house.json(&["plugin", "list"])[0]["nodes"],
+        json!(["sky:Colour"])
+    );
+    let shown = house.json(&["plugin", "show", "sky"]);
+    let shown = &shown["nodes"][0];
+    assert_eq!(shown["type"], "sky:Colour");
+    assert_eq!(shown["definition"]["x-mine"], 1);
+    assert_eq!(shown["definition"]["namespace"], "sky");
+    let bad = node.to_string().replace("STRING", "STRIN");
+    std::fs::write(file, bad).unwrap();
+    let run = house.run(&["plugin", "check", folder]);
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.stdout.contains("outputs.colour.dataFlowType"),
+        "{}",
+        run.stdout
+    );
+    assert!(run.stdout.contains("did you mean 'STRING'?"));
+}

@@ -7,7 +7,6 @@ use innkeeper_protocol::{Observation, parse, render_observation};
 use innkeeper_store::{LocalBus, Store};
 use serde_json::json;
 use tempfile::TempDir;
-use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::builtin;
@@ -15,8 +14,8 @@ use crate::engine::NoEngine;
 use crate::hook::{HookAction, HookError, HookPoint};
 use crate::policy::{Nobody, Policy};
 use crate::registry::Lookup;
-use crate::script::{NodeContext, ScriptLimits, for_tests};
-use crate::{Caller, FileLayer, Parts, Progress, Reach, RunOptions, Secrets, SystemClock};
+use crate::script::{ScriptLimits, for_tests};
+use crate::{Caller, FileLayer, Parts, Reach, RunOptions, Secrets, SystemClock};
 
 /// A home with a folder for plugins and all that plugins need.
 struct House {
@@ -531,63 +530,6 @@ async fn tools_that_are_workflows_and_nodes_go_to_the_engine() {
 }
 
 #[tokio::test]
-async fn nodes_are_there_while_their_plugin_is_on() {
-    let house = House::new().await;
-    let root = house.plugin("sky", "nodes: {entry: ./nodes}\n");
-    write(
-        &root.join("s.py"),
-        "import json, sys\n\
-         told = json.load(sys.stdin)\n\
-         colour = told['inputs']['hour'] < told['config']['dusk'] and 'blue' or 'black'\n\
-         print(json.dumps({'colour': colour, 'node': told['node']}))\n",
-    );
-    let node = json!({
-        "type": "Colour",
-        "description": "Tells the colour of the sky.",
-        "inputs": {"hour": {"dataFlowType": "INTEGER", "required": true}},
-        "outputs": {
-            "colour": {"dataFlowType": "STRING"},
-            "node": {"dataFlowType": "STRING"},
-            "stars": {"dataFlowType": "INTEGER"},
-        },
-        "configSchema": {"dusk": {"dataFlowType": "INTEGER", "config": {"default": 18}}},
-        "implementation": {"type": "script", "command": "python s.py"},
-    });
-    let frame = json!({"type": "Frame", "description": "A box.", "isUiNode": true});
-    fs::create_dir(root.join("nodes")).unwrap();
-    write(&root.join("nodes/colour.node.json"), &node.to_string());
-    write(&root.join("nodes/frame.node.json"), &frame.to_string());
-    let nodes = || -> Vec<_> {
-        let nodes = house.plugins.nodes();
-        let names = nodes.iter().map(|node| node.definition().full_type());
-        names.collect()
-    };
-    house.plugins.reload();
-    assert!(matches!(house.standing("sky"), Standing::Pending { .. }));
-    assert!(nodes().is_empty());
-    let asked = house.plugins.find("sky").unwrap().package.unwrap();
-    assert!(asked.permissions.has("run:python"));
-    house.accept("sky");
-    assert_eq!(nodes(), ["sky:Colour"]);
-    let node = house.plugins.nodes()[0].clone();
-    for (hour, colour) in [(12, "blue"), (23, "black")] {
-        let context = NodeContext {
-            caller: Arc::new(Caller::person(RunId::new("r"))),
-            call_id: "c".into(),
-            attempt: 1,
-            cancel: CancellationToken::new(),
-            progress: Progress::default(),
-        };
-        let inputs = [("hour".to_owned(), json!(hour))].into_iter().collect();
-        let outputs = node.run(inputs, serde_json::Map::new(), context).await;
-        let expected = json!({"colour": colour, "node": "sky:Colour", "stars": null});
-        assert_eq!(outputs.map(serde_json::Value::Object), Ok(expected));
-    }
-    house.plugins.disable("sky").unwrap();
-    assert!(nodes().is_empty());
-}
-
-#[tokio::test]
 async fn a_worker_stays_until_its_plugin_changes() {
     let worker = |word: &str| {
         format!(
@@ -629,3 +571,6 @@ async fn a_worker_stays_until_its_plugin_changes() {
     house.accept("stays");
     said("Count.One", "second 1").await;
 }
+
+#[path = "manager_node_tests.rs"]
+mod nodes;
