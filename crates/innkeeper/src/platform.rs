@@ -7,12 +7,13 @@ use arc_swap::ArcSwap;
 use innkeeper_protocol::event::RunId;
 use innkeeper_sandbox::{Sandbox, SandboxOptions};
 use innkeeper_store::{LocalBus, Store};
+use innkeeper_tools::builtin::code::{CodeLimits, CodeParts};
 use innkeeper_tools::builtin::http::HttpPolicy;
 use innkeeper_tools::engine::NoEngine;
 use innkeeper_tools::plugin::{Consents, PluginLoader, PluginManager, PluginParts, PluginSettings};
 use innkeeper_tools::policy::Approver;
 use innkeeper_tools::registry::RegisterError;
-use innkeeper_tools::script::{Interpreters, SandboxRunner};
+use innkeeper_tools::script::{Interpreters, SandboxRunner, ScriptLimits};
 use innkeeper_tools::{
     BudgetLimits, FileLayer, Parts, Redactor, Secrets, SystemClock, ToolManager, builtin,
 };
@@ -26,9 +27,6 @@ pub(crate) struct Platform {
     pub(crate) tools: ToolManager,
     pub(crate) plugins: PluginManager,
     pub(crate) budget: BudgetLimits,
-    /// Where programs are run that nobody has to trust.
-    #[expect(dead_code, reason = "the next tools run in it")]
-    pub(crate) sandbox: Sandbox,
 }
 
 impl Platform {
@@ -55,16 +53,23 @@ impl Platform {
             .iter()
             .map(|(name, secret)| (name.to_string(), secret));
         tools.set_redactor(Redactor::new(named));
-        register_builtins(&tools, settings.http.clone()).map_err(|error| unusable(&error))?;
 
         let sandbox = open_sandbox(&settings.scripts).map_err(|error| unusable(&error))?;
         let interpreters = Interpreters::default().closing(home.path());
+        let code = CodeParts {
+            sandbox: sandbox.clone(),
+            interpreters: interpreters.clone(),
+            files: files.clone(),
+            run_ends: tools.run_ends().clone(),
+            limits: code_limits(&settings.scripts.limits()),
+        };
+        register_builtins(&tools, settings.http.clone(), code).map_err(|error| unusable(&error))?;
         let plugins = PluginManager::new(PluginParts {
             manager: tools.clone(),
             loader: PluginLoader::new(plugin_folders(home, &settings)),
             consents: Consents::new(home.path()),
             settings: Arc::new(PluginSettings::new(home.path(), secrets)),
-            runner: Arc::new(SandboxRunner::new(sandbox.clone(), interpreters)),
+            runner: Arc::new(SandboxRunner::new(sandbox, interpreters)),
             files: Arc::new(files),
             data: home.file("plugin-data"),
             limits: settings.scripts.limits(),
@@ -78,7 +83,6 @@ impl Platform {
             tools,
             plugins,
             budget: settings.limits.budget(),
-            sandbox,
         })
     }
 
@@ -114,15 +118,37 @@ pub(crate) fn plugin_folders(home: &Home, settings: &Settings) -> Vec<PathBuf> {
         .collect()
 }
 
-fn register_builtins(tools: &ToolManager, http: HttpPolicy) -> Result<(), RegisterError> {
-    let source = builtin::source(all_builtins(tools, http))?;
+/// A model's own programs are bounded as those of plugins are.
+fn code_limits(scripts: &ScriptLimits) -> CodeLimits {
+    let limits = CodeLimits::default();
+    CodeLimits {
+        room: innkeeper_sandbox::Limits {
+            cpu: Some(scripts.cpu),
+            memory: scripts.memory_bytes,
+            processes: scripts.processes,
+            open_files: scripts.open_files,
+            file_size: scripts.file_bytes,
+            disk: scripts.disk_bytes,
+            ..limits.room
+        },
+        ..limits
+    }
+}
+
+fn register_builtins(
+    tools: &ToolManager,
+    http: HttpPolicy,
+    code: CodeParts,
+) -> Result<(), RegisterError> {
+    let source = builtin::source(all_builtins(tools, http, code))?;
     tools.registry().replace(builtin::SOURCE, source)
 }
 
 /// All that work without an agent's state.
-fn all_builtins(tools: &ToolManager, http: HttpPolicy) -> Vec<builtin::Tool> {
+fn all_builtins(tools: &ToolManager, http: HttpPolicy, code: CodeParts) -> Vec<builtin::Tool> {
     [
         builtin::clock::tools(Arc::new(SystemClock), TimeZone::system()),
+        builtin::code::tools(code),
         builtin::dice::tools(Arc::new(builtin::dice::SystemChance)),
         builtin::file::tools(tools.files()),
         builtin::http::tools(Arc::new(ArcSwap::from_pointee(http))),

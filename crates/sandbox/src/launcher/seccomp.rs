@@ -33,6 +33,10 @@ pub(super) fn filter(has_network: bool, memory_is_bounded: bool) -> Vec<sock_fil
     for call in FORBIDDEN {
         calls.push((*call, Verdict::Refuse(libc::EPERM)));
     }
+    // It takes any amount of a real disk in no time, before anybody has looked. This answer makes the C library write
+    // the zeros instead.
+    let unsupported = Verdict::Refuse(libc::EOPNOTSUPP);
+    calls.push((libc::SYS_fallocate, unsupported));
     compile(&calls, &Verdict::Refuse(libc::ENOSYS))
 }
 
@@ -67,16 +71,8 @@ fn cases(call: i64, has_network: bool, memory_is_bounded: bool) -> Vec<Vec<Condi
             argument: 0,
             bits: NAMESPACE_FLAGS,
         }]),
-        // Typing into a terminal, and changing what one is.
-        libc::SYS_ioctl => cases.extend(
-            [
-                libc::TIOCSTI,
-                libc::TIOCLINUX,
-                libc::TIOCSETD,
-                libc::TIOCCONS,
-            ]
-            .map(|request| vec![is(1, request as u32)]),
-        ),
+        // Typing into a terminal, and changing what one is; reserving space behind `fallocate`'s back.
+        libc::SYS_ioctl => cases.extend(IOCTLS.iter().map(|request| vec![is(1, *request)])),
         // Sockets: among its own processes, and to the doors if there are any.
         libc::SYS_socket | libc::SYS_socketpair => {
             let families: &[i32] = match has_network {
@@ -159,6 +155,17 @@ const MODES: &[(i64, u8, Option<u8>)] = &[
     (libc::SYS_mkdir, 1, None),
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_mknod, 1, None),
+];
+
+/// TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS; RESVSP, RESVSP64 and ZERO_RANGE, which every file system has from XFS.
+const IOCTLS: &[u32] = &[
+    libc::TIOCSTI as u32,
+    libc::TIOCLINUX as u32,
+    libc::TIOCSETD as u32,
+    libc::TIOCCONS as u32,
+    0x4030_5828,
+    0x4030_582a,
+    0x4030_5839,
 ];
 
 const MAKES_NODES: &[(i64, u8)] = &[

@@ -29,7 +29,6 @@ const ALLOWED: &[i64] = &[
     libc::SYS_faccessat,
     libc::SYS_faccessat2,
     libc::SYS_fadvise64,
-    libc::SYS_fallocate,
     libc::SYS_fchdir,
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
