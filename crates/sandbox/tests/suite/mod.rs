@@ -1,0 +1,6 @@
+mod escape;
+mod harness;
+mod leaks;
+mod life;
+mod limits;
+mod policies;
