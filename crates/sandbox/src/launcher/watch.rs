@@ -167,6 +167,14 @@ impl<'a> Watcher<'a> {
 
     /// Kills what is left, and says what it was.
     fn finish(mut self) -> Report {
+        // A program may give up at the first process that it cannot have, before anybody has looked. Its children
+        // are still there, and it was one more.
+        if self.has_proc && self.ended.is_some() && self.report.limit.is_none() {
+            let together = Seen::of_all().threads + 1;
+            if together > self.limits.processes {
+                self.report.limit = Some(Limit::Processes);
+            }
+        }
         sys::kill_all();
         while let Ok(Some((pid, status))) = sys::reap(true) {
             if pid == self.process && self.ended.is_none() {
