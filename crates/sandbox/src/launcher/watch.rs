@@ -72,7 +72,7 @@ impl<'a> Watcher<'a> {
             self.report.cancelled = stirred(0);
             self.reap();
             let now = Instant::now();
-            if now >= next_look && self.ended.is_none() {
+            if now >= next_look && self.ended.is_none() && !self.report.cancelled {
                 self.look();
                 next_look = Instant::now() + WATCH_EVERY;
             }
