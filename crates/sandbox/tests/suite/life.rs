@@ -201,7 +201,7 @@ while True:
             read: python.read.clone(),
             ..SandboxPolicy::default()
         };
-        policy.limits.processes = 2000;
+        policy.limits.processes = 100;
         let job = Job {
             program: Program::new(python.path.clone(), ["-c", code, &scene.token]),
             policy,
