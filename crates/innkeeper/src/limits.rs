@@ -30,3 +30,15 @@ pub(crate) const MAX_VERSION_BYTES: u64 = 4_096;
 pub(crate) const SANDBOX_TRIAL_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(60);
 
 pub(crate) const MIB: u64 = 1024 * 1024;
+
+// What may be written under `[scripts]`. Less does not start an interpreter, more is a typing mistake.
+
+pub(crate) const MIN_SCRIPT_MEMORY_MB: u32 = 16;
+pub(crate) const MIN_SCRIPT_OPEN_FILES: u32 = 16;
+pub(crate) const MAX_SCRIPT_OPEN_FILES: u32 = 65_536;
+/// Memory, disk and the largest file: a tebibyte.
+pub(crate) const MAX_SCRIPT_MB: u32 = 1_048_576;
+pub(crate) const MAX_SCRIPT_PROCESSES: u32 = 4_096;
+/// A day.
+pub(crate) const MAX_SCRIPT_CPU_SECONDS: u32 = 86_400;
+pub(crate) const MAX_SCRIPT_PARALLEL: u32 = 256;

@@ -39,7 +39,8 @@ pub(crate) struct Host {
 /// A room with a program in it. Dropping it kills the program.
 #[derive(Debug)]
 pub(crate) struct Room {
-    child: Child,
+    /// The outer process, until its end is left to itself.
+    child: Option<Child>,
     control: UnixDatagram,
     collected: File,
     cgroup: CgroupGuard,
@@ -125,7 +126,7 @@ impl Host {
             .and_then(|()| UnixDatagram::from_std(control))
             .map_err(failed("making a socket"))?;
         let mut room = Room {
-            child,
+            child: Some(child),
             control,
             collected,
             cgroup,
@@ -158,7 +159,7 @@ impl Host {
                 Ok((room, pipes))
             }
             Message::Failed(fault) => {
-                room.gone().await;
+                room.leave();
                 Err(explain(fault, program, policy))
             }
             Message::Ended(_) => Err(SandboxError::Failed {
@@ -210,10 +211,12 @@ impl Room {
                 Ok((message, descriptors))
             }
             _ => {
-                let status = tokio::time::timeout(END_GRACE, self.child.wait()).await;
-                let how = match status {
-                    Ok(Ok(status)) => status.to_string(),
-                    _ => "it is still there".to_owned(),
+                let how = match &mut self.child {
+                    Some(child) => match tokio::time::timeout(END_GRACE, child.wait()).await {
+                        Ok(Ok(status)) => status.to_string(),
+                        _ => "it is still there".to_owned(),
+                    },
+                    None => "its end was told before".to_owned(),
                 };
                 Err(SandboxError::Failed {
                     why: format!("the launcher ended without a word ({how})"),
@@ -234,7 +237,9 @@ impl Room {
 
     /// Does not ask.
     pub(crate) fn kill(&mut self) {
-        let _ = self.child.start_kill();
+        if let Some(child) = &mut self.child {
+            let _ = child.start_kill();
+        }
     }
 
     pub(crate) async fn end(&mut self) -> Result<(Report, Vec<Collected>, usize), SandboxError> {
@@ -249,7 +254,7 @@ impl Room {
                 Err(error) => return Err(error),
             };
             if let Message::Ended(report) = message {
-                self.gone().await;
+                self.leave();
                 let (files, left) = match report.collected {
                     Some(place) => self.collected(place),
                     None => (Vec::new(), 0),
@@ -259,15 +264,20 @@ impl Room {
         }
     }
 
-    /// Everything that was made for it is gone, too.
-    async fn gone(&mut self) {
-        if tokio::time::timeout(END_GRACE, self.child.wait())
-            .await
-            .is_err()
-        {
-            self.kill();
-        }
-        self.cgroup.remove().await;
+    /// Of the program nothing is left. What was made around it is taken down by the kernel in its own time, for which
+    /// nobody has to wait.
+    fn leave(&mut self) {
+        let child = self.child.take();
+        let mut cgroup = std::mem::take(&mut self.cgroup);
+        tokio::spawn(async move {
+            if let Some(mut child) = child
+                && tokio::time::timeout(END_GRACE, child.wait()).await.is_err()
+            {
+                let _ = child.start_kill();
+                let _ = child.wait().await;
+            }
+            cgroup.remove().await;
+        });
     }
 
     fn collected(&self, (at, length): (u64, u64)) -> (Vec<Collected>, usize) {
@@ -292,7 +302,7 @@ impl Room {
 }
 
 /// Removes the groups of a program, at the latest when it goes out of scope.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct CgroupGuard(Option<cgroup::Plan>);
 
 /// What was killed lets go of its group soon.

@@ -1,8 +1,14 @@
 //! `[scripts]`: how much a plugin's script may use. That it runs in the sandbox is no setting.
 
+use std::time::Duration;
+
 use innkeeper_tools::script::ScriptLimits;
 use serde::Deserialize;
-use std::time::Duration;
+
+use crate::limits::{
+    MAX_SCRIPT_CPU_SECONDS, MAX_SCRIPT_MB, MAX_SCRIPT_OPEN_FILES, MAX_SCRIPT_PARALLEL,
+    MAX_SCRIPT_PROCESSES, MIN_SCRIPT_MEMORY_MB, MIN_SCRIPT_OPEN_FILES,
+};
 
 pub(super) const KEYS: &[&str] = &[
     "memory_mb",
@@ -23,15 +29,13 @@ pub(super) const GONE: (&str, &str) = (
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Scripts {
-    /// Less does not start an interpreter.
-    memory_mb: Option<Between<16, 1_048_576>>,
-    processes: Option<Between<1, 4_096>>,
-    cpu_seconds: Option<Between<1, 86_400>>,
-    disk_mb: Option<Between<1, 1_048_576>>,
-    /// Fewer do not start an interpreter.
-    open_files: Option<Between<16, 65_536>>,
-    file_mb: Option<Between<1, 1_048_576>>,
-    parallel: Option<Between<1, 256>>,
+    memory_mb: Option<Between<MIN_SCRIPT_MEMORY_MB, MAX_SCRIPT_MB>>,
+    processes: Option<Between<1, MAX_SCRIPT_PROCESSES>>,
+    cpu_seconds: Option<Between<1, MAX_SCRIPT_CPU_SECONDS>>,
+    disk_mb: Option<Between<1, MAX_SCRIPT_MB>>,
+    open_files: Option<Between<MIN_SCRIPT_OPEN_FILES, MAX_SCRIPT_OPEN_FILES>>,
+    file_mb: Option<Between<1, MAX_SCRIPT_MB>>,
+    parallel: Option<Between<1, MAX_SCRIPT_PARALLEL>>,
 }
 
 impl Scripts {
