@@ -40,6 +40,9 @@ pub const WATCHER_MEMORY: u64 = 32 << 20;
 pub const WATCH_EVERY: Duration = Duration::from_millis(20);
 /// How often writable folders are measured, at the most; it may take a twentieth of the time.
 pub const MEASURE_EVERY: Duration = Duration::from_millis(200);
+/// Sockets that do not count as memory, and what each beyond them counts: what the kernel lets wait in one.
+pub const FREE_SOCKETS: u64 = 32;
+pub const SOCKET_BUFFER: u64 = 256 << 10;
 /// How long an orderly end may take before everything is killed from outside.
 pub const END_GRACE: Duration = Duration::from_secs(2);
 /// How long the launcher may take to get a program started.

@@ -12,7 +12,7 @@ use super::measure;
 use super::sys::{self, Status};
 use crate::Limit;
 use crate::cgroup::Joined;
-use crate::limits::{MEASURE_EVERY, WATCH_EVERY};
+use crate::limits::{FREE_SOCKETS, MEASURE_EVERY, SOCKET_BUFFER, WATCH_EVERY};
 use crate::wire::{Bounds, Report, Spec};
 
 pub(super) struct Watcher<'a> {
@@ -114,7 +114,8 @@ impl<'a> Watcher<'a> {
         let usage = &mut self.report.usage;
         let files = measure::used(Path::new("/tmp"));
         let counted = self.cgroup.memory_without_files(files);
-        let memory = counted.unwrap_or(seen.resident + seen.tables);
+        let kept = kept_by_the_kernel(sockets());
+        let memory = counted.unwrap_or(seen.resident + seen.tables + kept);
         usage.memory = usage.memory.max(memory);
         usage.processes = usage.processes.max(seen.threads);
         let (reaped, _) = sys::children_usage();
@@ -122,7 +123,8 @@ impl<'a> Watcher<'a> {
         usage.cpu = usage.cpu.max(cpu);
 
         let over_memory = memory > self.limits.memory
-            && (counted.is_some() || seen.tables + Seen::private_memory() > self.limits.memory);
+            && (counted.is_some()
+                || kept + seen.tables + Seen::private_memory() > self.limits.memory);
         let cpu_limit = self.limits.cpu_ms.map(Duration::from_millis);
         self.report.limit = if self.cgroup.memory_ran_out() || over_memory {
             Some(Limit::Memory)
@@ -279,6 +281,25 @@ fn stat(pid: u32) -> Option<Stat> {
         threads: u32::try_from(field(20)?).ok()?,
         resident_pages: field(24)?,
     })
+}
+
+/// Sockets of the room, whoever has them open.
+fn sockets() -> u64 {
+    let count = |file: &str| {
+        let text = fs::read(format!("/proc/self/net/{file}")).unwrap_or_default();
+        let lines = text.iter().filter(|byte| **byte == b'\n').count();
+        // The first line is a heading.
+        lines.saturating_sub(1) as u64
+    };
+    ["unix", "tcp", "tcp6", "udp", "udp6"]
+        .into_iter()
+        .map(count)
+        .sum()
+}
+
+/// What can wait in them unread belongs to nobody's memory. A few are free; of more, each counts as if it were full.
+const fn kept_by_the_kernel(sockets: u64) -> u64 {
+    sockets.saturating_sub(FREE_SOCKETS) * SOCKET_BUFFER
 }
 
 fn tables_of(pid: u32) -> u64 {

@@ -4,6 +4,7 @@ import ctypes
 import mmap
 import os
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -193,6 +194,28 @@ def memory_in_attributes(scene):
         for name in range(64):
             os.setxattr(path, "user.%d" % name, b"x" * 65536)
     hold(scene, take)
+
+
+def memory_in_sockets(scene):
+    """What waits in sockets unread is in no process's memory."""
+    pairs = []
+
+    def fill():
+        for _ in range(100):
+            pair = socket.socketpair()
+            pairs.append(pair)
+            for end in pair:
+                end.setblocking(False)
+                try:
+                    while True:
+                        end.send(b"x" * 65536)
+                except BlockingIOError:
+                    pass
+        stay()
+    for _ in range(8):
+        if os.fork() == 0:
+            fill()
+    stay()
 
 
 # Processes.

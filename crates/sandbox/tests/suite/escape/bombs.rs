@@ -35,7 +35,7 @@ const MEMORY: &[&str] = &["limit: memory"];
 /// There is no such thing to fill.
 const NONE: &[&str] = &["EPERM", "ENOSYS"];
 
-const MEMORY_ROWS: [Row; 15] = [
+const MEMORY_ROWS: [Row; 16] = [
     row("bombs", "watches", Policy::Plugin, &["EMFILE"]),
     row("bombs", "memory_private", Policy::Plugin, MEMORY).limits(little_memory),
     row(
@@ -75,6 +75,7 @@ const MEMORY_ROWS: [Row; 15] = [
     row("bombs", "memory_in_memfd", Policy::Plugin, NONE).limits(little_memory),
     row("bombs", "memory_in_system_v", Policy::Plugin, NONE).limits(little_memory),
     row("bombs", "memory_in_messages", Policy::Plugin, NONE).limits(little_memory),
+    row("bombs", "memory_in_sockets", Policy::Plugin, MEMORY).limits(little_memory),
 ];
 
 const PROCESSES: &[&str] = &["limit: processes"];
