@@ -113,7 +113,14 @@ fn open_room(handed: &mut Handed) -> Result<(Fork, OwnedFd)> {
     }
     let (go, ready) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|error| other("making a pipe", error))?;
-    let child = match sys::fork(libc::CLONE_NEWUSER | NAMESPACES, handed.cgroup.folder()) {
+    let namespaces = libc::CLONE_NEWUSER | NAMESPACES;
+    let mut child = sys::fork(namespaces, handed.cgroup.folder());
+    if child.is_err() && handed.cgroup.folder().is_some() {
+        // The group could be made, yet nobody may be born there.
+        handed.cgroup = crate::cgroup::Joined::default();
+        child = sys::fork(namespaces, None);
+    }
+    let child = match child {
         Ok(fork) => fork,
         Err(error) => {
             // Which of them is it?
