@@ -7,47 +7,19 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use innkeeper_benches::{Bar, Row, Table, median};
+use innkeeper_benches::{Bar, Failed, Row, Table, median};
 use innkeeper_sandbox::{Job, Program, Sandbox, SandboxOptions, SandboxPolicy};
 use tokio::process::Command;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-type Failed = Box<dyn std::error::Error>;
-
 /// What the sandbox may add.
 const MOST: Duration = Duration::from_millis(6);
 
 fn main() -> ExitCode {
     innkeeper_sandbox::take_over_if_launcher();
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let asked = |name: &str| args.iter().any(|arg| arg == name);
-    if asked("--list") || asked("--test") {
-        return ExitCode::SUCCESS;
-    }
-    let rounds = if asked("--quick") { 20 } else { 100 };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build();
-    let mut table = Table::default();
-    let end = runtime
-        .map_err(Failed::from)
-        .and_then(|runtime| runtime.block_on(measure(&mut table, rounds)));
-    if let Err(error) = end {
-        println!("error: {error}");
-        return ExitCode::FAILURE;
-    }
-    println!();
-    for missed in &table.missed {
-        println!("MISSED {missed}");
-    }
-    println!("{} bars missed", table.missed.len());
-    match asked("--strict") && !table.missed.is_empty() {
-        true => ExitCode::FAILURE,
-        false => ExitCode::SUCCESS,
-    }
+    innkeeper_benches::run(20, 100, measure)
 }
 
 async fn measure(table: &mut Table, rounds: usize) -> Result<(), Failed> {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use innkeeper_benches::{Bar, Row, Table, median};
+use innkeeper_benches::{Bar, Failed, Row, Table, median};
 use innkeeper_protocol::event::RunId;
 use innkeeper_protocol::{Outcome, ToolCallRequest, ToolDefinition, bind_partly, parse};
 use innkeeper_store::{LocalBus, Store};
@@ -26,8 +26,6 @@ use tokio_util::sync::CancellationToken;
 /// As the binary has it.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-type Failed = Box<dyn std::error::Error>;
 
 const SIZES: [usize; 4] = [10, 100, 1_000, 10_000];
 /// A tenfold registry may cost so much more; a linear one would cost ten times as much.
@@ -65,33 +63,7 @@ fn definition(number: usize) -> ToolDefinition {
 }
 
 fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let asked = |name: &str| args.iter().any(|arg| arg == name);
-    if asked("--list") || asked("--test") {
-        return ExitCode::SUCCESS;
-    }
-    let rounds = if asked("--quick") { 2_000 } else { 20_000 };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build();
-    let mut table = Table::default();
-    let end = runtime
-        .map_err(Failed::from)
-        .and_then(|runtime| runtime.block_on(measure(&mut table, rounds)));
-    if let Err(error) = end {
-        println!("error: {error}");
-        return ExitCode::FAILURE;
-    }
-    println!();
-    for missed in &table.missed {
-        println!("MISSED {missed}");
-    }
-    println!("{} bars missed", table.missed.len());
-    match asked("--strict") && !table.missed.is_empty() {
-        true => ExitCode::FAILURE,
-        false => ExitCode::SUCCESS,
-    }
+    innkeeper_benches::run(2_000, 20_000, measure)
 }
 
 async fn measure(table: &mut Table, rounds: usize) -> Result<(), Failed> {

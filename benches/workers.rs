@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use innkeeper_benches::{Bar, Row, Table, median};
+use innkeeper_benches::{Bar, Failed, Row, Table, median};
 use innkeeper_protocol::ToolDefinition;
 use innkeeper_protocol::event::RunId;
 use innkeeper_sandbox::{Sandbox, SandboxOptions};
@@ -27,47 +27,19 @@ use tokio_util::sync::CancellationToken;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-type Failed = Box<dyn std::error::Error>;
-
 /// How many times faster a worker must be.
 const FASTER: f64 = 20.0;
 
 fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let asked = |name: &str| args.iter().any(|arg| arg == name);
-    if asked("--list") || asked("--test") {
-        return ExitCode::SUCCESS;
-    }
-    let rounds = if asked("--quick") { 10 } else { 50 };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build();
-    let mut table = Table::default();
-    let end = runtime
-        .map_err(Failed::from)
-        .and_then(|runtime| runtime.block_on(measure(&mut table, rounds)));
-    if let Err(error) = end {
-        println!("error: {error}");
-        return ExitCode::FAILURE;
-    }
-    println!();
-    for missed in &table.missed {
-        println!("MISSED {missed}");
-    }
-    println!("{} bars missed", table.missed.len());
-    match asked("--strict") && !table.missed.is_empty() {
-        true => ExitCode::FAILURE,
-        false => ExitCode::SUCCESS,
-    }
+    innkeeper_sandbox::take_over_if_launcher();
+    innkeeper_benches::run(10, 50, measure)
 }
 
 async fn measure(table: &mut Table, rounds: usize) -> Result<(), Failed> {
     table.head("One call of a script, at the median (limit: a process for each call)");
     let home = tempfile::tempdir()?;
     let home = home.path().canonicalize()?;
-    let launcher = innkeeper_testkit::room::launcher();
-    let sandbox = Sandbox::new(SandboxOptions::new(launcher));
+    let sandbox = Sandbox::new(SandboxOptions::own_binary()?);
     let interpreters = Interpreters::on(std::env::var_os("PATH"));
     let runner: Arc<dyn ScriptRunner> = Arc::new(SandboxRunner::new(sandbox, interpreters));
     let host = ScriptHost {

@@ -3,7 +3,45 @@
 //! The best of many runs counts: on a shared machine every disturbance makes a run longer, none shorter.
 
 use std::hint::black_box;
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
+
+pub type Failed = Box<dyn std::error::Error>;
+
+/// Measures, and says which bars were missed: `--quick` for few rounds, `--strict` to fail if any was.
+pub fn run(
+    quick: usize,
+    normal: usize,
+    measure: impl AsyncFnOnce(&mut Table, usize) -> Result<(), Failed>,
+) -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let asked = |name: &str| args.iter().any(|arg| arg == name);
+    if asked("--list") || asked("--test") {
+        return ExitCode::SUCCESS;
+    }
+    let rounds = if asked("--quick") { quick } else { normal };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build();
+    let mut table = Table::default();
+    let end = runtime
+        .map_err(Failed::from)
+        .and_then(|runtime| runtime.block_on(measure(&mut table, rounds)));
+    if let Err(error) = end {
+        println!("error: {error}");
+        return ExitCode::FAILURE;
+    }
+    println!();
+    for missed in &table.missed {
+        println!("MISSED {missed}");
+    }
+    println!("{} bars missed", table.missed.len());
+    match asked("--strict") && !table.missed.is_empty() {
+        true => ExitCode::FAILURE,
+        false => ExitCode::SUCCESS,
+    }
+}
 
 /// How much patience there is for one row.
 #[derive(Debug, Clone, Copy)]

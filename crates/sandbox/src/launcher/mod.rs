@@ -17,6 +17,7 @@ mod root;
 mod seccomp;
 pub(crate) mod socket;
 mod sys;
+mod trees;
 mod watch;
 
 use std::io;

@@ -6,9 +6,9 @@ use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 
 use super::identity::Outer;
-use super::root::Trees;
 use super::sys::{self, Fork};
-use super::{Doing, Result, inner, other, root, socket};
+use super::trees::{self, Trees};
+use super::{Doing, Result, inner, other, socket};
 use crate::layers::Layer;
 use crate::limits::{MAX_SPEC_BYTES, MAX_WORKSPACE_BYTES};
 use crate::wire::{Fault, Message, Spec};
@@ -102,7 +102,7 @@ fn open_room(handed: &mut Handed) -> Result<(Fork, OwnedFd)> {
         handed.cgroup = plan.create();
     }
     if handed.outer.is_root {
-        handed.trees = root::open_owned(&handed.spec.roots, handed.outer)?;
+        handed.trees = trees::open_owned(&handed.spec.roots, handed.outer)?;
         // `/dev/stdout` opens a pipe once more, which only its owner may.
         for stream in &handed.stdio {
             handed

@@ -12,19 +12,17 @@ use serde::Serialize;
 
 use super::absent;
 use super::consent::{Consents, Guard, PluginState};
+use super::workshop::Workshop;
 use super::{
-    Found, Implementation, Permissions, PluginLoader, PluginPackage, PluginProblem, PluginSettings,
-    PluginTool, PluginWatch, WatchError,
+    Found, Permissions, PluginLoader, PluginPackage, PluginProblem, PluginSettings, PluginWatch,
+    WatchError,
 };
-use crate::engine::{Engine, NodeExecutor, WorkflowExecutor};
-use crate::hook::{Hook, HookFailure};
+use crate::ToolManager;
+use crate::engine::Engine;
+use crate::hook::HookFailure;
 use crate::plugin::ConsentError;
-use crate::registry::{Change, Offer, Prepared, RegisterError, Source};
-use crate::script::{
-    ScriptExecutor, ScriptFiles, ScriptHook, ScriptHost, ScriptLimits, ScriptNode, ScriptPlugin,
-    ScriptRunner, WorkerPool,
-};
-use crate::{Executor, ToolManager};
+use crate::registry::{Change, RegisterError, Source};
+use crate::script::{ScriptFiles, ScriptLimits, ScriptNode, ScriptRunner};
 
 /// What a plugin manager is put together from.
 pub struct PluginParts {
@@ -46,8 +44,7 @@ pub struct PluginManager(Arc<Inner>);
 
 struct Inner {
     parts: PluginParts,
-    /// Of all plugins; they outlive what is built anew when plugins are read again.
-    workers: WorkerPool,
+    workshop: Workshop,
     status: ArcSwap<Vec<PluginStatus>>,
     nodes: ArcSwap<Vec<Arc<ScriptNode>>>,
     /// One reload at a time; holds the plugins that are in the registry.
@@ -122,7 +119,7 @@ impl PluginManager {
     /// Reads nothing yet.
     pub fn new(parts: PluginParts) -> Self {
         Self(Arc::new(Inner {
-            workers: WorkerPool::new(parts.runner.clone()),
+            workshop: Workshop::new(&parts),
             parts,
             status: ArcSwap::default(),
             nodes: ArcSwap::default(),
@@ -150,7 +147,7 @@ impl PluginManager {
         let mut changes = Vec::new();
         for plugin in &mut status {
             let source = match &plugin.package {
-                Some(package) => match inner.source(package) {
+                Some(package) => match inner.workshop.source(package) {
                     Ok(source) => Some(source),
                     Err(error) => {
                         plugin.state = broken(package, &error);
@@ -189,9 +186,9 @@ impl PluginManager {
             .iter()
             .filter(|plugin| plugin.state == Standing::Enabled);
         let packages = enabled.filter_map(|plugin| plugin.package.as_ref());
-        let nodes = packages.flat_map(|package| inner.nodes(package));
+        let nodes = packages.flat_map(|package| inner.workshop.nodes(package));
         inner.nodes.store(Arc::new(nodes.collect()));
-        inner.workers.retain(|owner, stamp| {
+        inner.workshop.retain_workers(|owner, stamp| {
             status.iter().any(|plugin| {
                 let package = plugin.package.as_ref();
                 plugin.state == Standing::Enabled
@@ -337,18 +334,6 @@ fn broken(package: &PluginPackage, error: &RegisterError) -> Standing {
     }
 }
 
-/// What a script is told of its plugin, or of its plugin and the tool it stands behind.
-fn about(package: &PluginPackage, tool: Option<&PluginTool>) -> ScriptPlugin {
-    let options = tool.into_iter().flat_map(|tool| &tool.config);
-    ScriptPlugin {
-        name: package.name.clone(),
-        root: package.root.clone(),
-        stamp: package.stamp,
-        options: package.config.iter().chain(options).cloned().collect(),
-        granted: package.permissions.clone(),
-    }
-}
-
 impl Inner {
     fn stand(&self, found: Found) -> PluginStatus {
         let (state, package) = match found.outcome {
@@ -407,7 +392,7 @@ impl Inner {
             Standing::Enabled => failures.get(&name).cloned(),
             Standing::Pending { .. } | Standing::Disabled => {
                 let registry = self.parts.manager.registry();
-                let source = self.source(package);
+                let source = self.workshop.source(package);
                 source
                     .and_then(|source| registry.check(&name, &source))
                     .err()
@@ -417,76 +402,6 @@ impl Inner {
         if let Some(error) = error {
             plugin.state = broken(package, &error);
         }
-    }
-
-    fn host(&self) -> ScriptHost {
-        ScriptHost {
-            runner: self.parts.runner.clone(),
-            workers: self.workers.clone(),
-            settings: self.parts.settings.clone(),
-            files: self.parts.files.clone(),
-            data: self.parts.data.clone(),
-            limits: self.parts.limits,
-        }
-    }
-
-    fn nodes(&self, package: &PluginPackage) -> Vec<Arc<ScriptNode>> {
-        let nodes = package.nodes.iter().filter_map(|node| {
-            let command = node.command.clone()?;
-            let definition = node.definition.clone();
-            let node = ScriptNode::new(self.host(), about(package, None), definition, command);
-            Some(Arc::new(node))
-        });
-        nodes.collect()
-    }
-
-    fn source(&self, package: &PluginPackage) -> Result<Source, RegisterError> {
-        let host = self.host();
-        let about = |tool: Option<&PluginTool>| about(package, tool);
-        let script = |tool: Option<&PluginTool>, command| {
-            Arc::new(ScriptExecutor::new(host.clone(), about(tool), command)) as Arc<dyn Executor>
-        };
-        let tools = package
-            .tools
-            .iter()
-            .map(|tool| {
-                let prepared = Prepared::new(tool.definition.clone())?;
-                Ok(match &tool.implementation {
-                    Implementation::Service { name } => Offer::of_service(prepared, name.clone()),
-                    Implementation::Script(command) => {
-                        Offer::new(prepared, script(Some(tool), command.clone()))
-                    }
-                    Implementation::Workflow { id } => {
-                        let engine = self.parts.engine.clone();
-                        let workflow = id.clone();
-                        Offer::new(prepared, Arc::new(WorkflowExecutor { engine, workflow }))
-                    }
-                    Implementation::Node { full_type } => {
-                        let engine = self.parts.engine.clone();
-                        let full_type = full_type.clone();
-                        Offer::new(prepared, Arc::new(NodeExecutor { engine, full_type }))
-                    }
-                })
-            })
-            .collect::<Result<_, RegisterError>>()?;
-        let hooks = package.hooks.iter().map(|hook| {
-            Arc::new(ScriptHook::new(host.clone(), about(None), hook.clone())) as Arc<dyn Hook>
-        });
-        let services = package
-            .services
-            .iter()
-            .map(|service| (service.name.clone(), script(None, service.command.clone())));
-        let replaceable = package
-            .permissions
-            .iter()
-            .filter_map(|one| one.as_str().strip_prefix("service:override:"))
-            .map(str::to_owned);
-        Ok(Source {
-            tools,
-            hooks: hooks.collect(),
-            services: services.collect(),
-            may_replace: replaceable.collect(),
-        })
     }
 }
 

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::builtin;
 use crate::engine::NoEngine;
-use crate::hook::{HookAction, HookError, HookPoint};
+use crate::hook::{Hook, HookAction, HookError, HookPoint};
 use crate::policy::{Nobody, Policy};
 use crate::registry::Lookup;
 use crate::script::{ScriptLimits, for_tests};

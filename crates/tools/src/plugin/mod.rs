@@ -37,6 +37,7 @@ mod tree;
 mod variable;
 mod wants;
 mod watch;
+mod workshop;
 mod yaml;
 
 pub use consent::{Consent, ConsentError, Consents, Guard, PluginState, decide};
