@@ -8,7 +8,7 @@ use std::process::{ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use innkeeper_benches::{Bar, Failed, Row, Table, median};
-use innkeeper_sandbox::{Job, Program, Sandbox, SandboxOptions, SandboxPolicy};
+use innkeeper_sandbox::{Job, Program, Sandbox, SandboxPolicy};
 use tokio::process::Command;
 
 #[global_allocator]
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
 }
 
 async fn measure(table: &mut Table, rounds: usize) -> Result<(), Failed> {
-    let sandbox = Sandbox::new(SandboxOptions::own_binary()?);
+    let sandbox = Sandbox::new(innkeeper_benches::sandbox_options()?);
     let strength = sandbox.strength().await;
     for layer in &strength.layers {
         let mark = if layer.active { "+" } else { "-" };

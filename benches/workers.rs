@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use innkeeper_benches::{Bar, Failed, Row, Table, median};
 use innkeeper_protocol::ToolDefinition;
 use innkeeper_protocol::event::RunId;
-use innkeeper_sandbox::{Sandbox, SandboxOptions};
+use innkeeper_sandbox::Sandbox;
 use innkeeper_tools::plugin::{
     Implementation, Permissions, PluginSettings, Template, new_plugin, read_plugin,
 };
@@ -39,7 +39,7 @@ async fn measure(table: &mut Table, rounds: usize) -> Result<(), Failed> {
     table.head("One call of a script, at the median (limit: a process for each call)");
     let home = tempfile::tempdir()?;
     let home = home.path().canonicalize()?;
-    let sandbox = Sandbox::new(SandboxOptions::own_binary()?);
+    let sandbox = Sandbox::new(innkeeper_benches::sandbox_options()?);
     let interpreters = Interpreters::on(std::env::var_os("PATH"));
     let runner: Arc<dyn ScriptRunner> = Arc::new(SandboxRunner::new(sandbox, interpreters));
     let host = ScriptHost {

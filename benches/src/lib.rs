@@ -6,7 +6,19 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use innkeeper_sandbox::SandboxOptions;
+
 pub type Failed = Box<dyn std::error::Error>;
+
+/// As the binary has them. Whoever asks begins its `main` with `take_over_if_launcher`.
+pub fn sandbox_options() -> std::io::Result<SandboxOptions> {
+    let mut options = SandboxOptions::own_binary()?;
+    options.launcher_environment = vec![
+        ("MIMALLOC_ARENA_EAGER_COMMIT", "0"),
+        ("MIMALLOC_ARENA_RESERVE", "0"),
+    ];
+    Ok(options)
+}
 
 /// Measures, and says which bars were missed: `--quick` for few rounds, `--strict` to fail if any was.
 pub fn run(

@@ -96,6 +96,11 @@ impl Platform {
 /// This very binary is what starts programs in it.
 pub(crate) fn open_sandbox(scripts: &Scripts) -> std::io::Result<Sandbox> {
     let mut options = SandboxOptions::own_binary()?;
+    // Our allocator prepares for a long life; what starts a program lives for milliseconds.
+    options.launcher_environment = vec![
+        ("MIMALLOC_ARENA_EAGER_COMMIT", "0"),
+        ("MIMALLOC_ARENA_RESERVE", "0"),
+    ];
     options.parallel = scripts.parallel().unwrap_or(options.parallel);
     Ok(Sandbox::new(options))
 }

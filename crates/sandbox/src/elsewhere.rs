@@ -1,8 +1,9 @@
 //! Where the sandbox has no means: nothing is run, and it says so.
 
-use std::path::Path;
-
-use crate::{Collected, Layer, LayerState, Limit, Program, SandboxError, SandboxPolicy, Usage};
+use crate::{
+    Collected, Layer, LayerState, Limit, Program, SandboxError, SandboxOptions, SandboxPolicy,
+    Usage,
+};
 
 #[cfg(not(unix))]
 pub type Sender = tokio::io::DuplexStream;
@@ -30,7 +31,7 @@ pub(crate) struct Report {
 impl Host {
     pub(crate) async fn open(
         &self,
-        _: &Path,
+        _: &SandboxOptions,
         _: Option<&Program>,
         _: &SandboxPolicy,
     ) -> Result<(Room, Pipes), SandboxError> {

@@ -7,7 +7,6 @@ use std::io::{self, Write};
 use std::net::{Shutdown, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -27,7 +26,8 @@ use crate::network::{self, NetworkGuard, SystemResolver};
 use crate::remedy::explain;
 use crate::wire::{Listed, Message, Report, Spec};
 use crate::{
-    Collected, LAUNCHER_ARGUMENT, LayerState, Limit, Network, Program, SandboxError, SandboxPolicy,
+    Collected, LAUNCHER_ARGUMENT, LayerState, Limit, Network, Program, SandboxError,
+    SandboxOptions, SandboxPolicy,
 };
 
 /// What is learnt once about this machine.
@@ -58,7 +58,7 @@ impl Host {
     /// `None` is a trial: everything but a program.
     pub(crate) async fn open(
         &self,
-        launcher: &Path,
+        options: &SandboxOptions,
         program: Option<&Program>,
         policy: &SandboxPolicy,
     ) -> Result<(Room, Pipes), SandboxError> {
@@ -95,9 +95,11 @@ impl Host {
         )
         .map_err(errno("making a socket"))?;
 
+        let launcher = &options.launcher;
         let child = Command::new(launcher)
             .arg(LAUNCHER_ARGUMENT)
             .env_clear()
+            .envs(options.launcher_environment.iter().copied())
             .current_dir("/")
             .stdin(theirs)
             .stdout(Stdio::null())

@@ -26,6 +26,8 @@ pub const LAUNCHER_ARGUMENT: &str = "__room";
 pub struct SandboxOptions {
     /// A binary whose `main` begins with [`crate::take_over_if_launcher`].
     pub launcher: PathBuf,
+    /// What the launcher itself is started with, and never the program: for an allocator that takes its time.
+    pub launcher_environment: Vec<(&'static str, &'static str)>,
     /// Programs that [`Sandbox::run`] runs at the same time; the others wait their turn.
     pub parallel: usize,
 }
@@ -40,6 +42,7 @@ impl SandboxOptions {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         Self {
             launcher: launcher.into(),
+            launcher_environment: Vec::new(),
             parallel: (cores * 2).max(4),
         }
     }
@@ -103,7 +106,7 @@ impl Sandbox {
 
     async fn trial(&self) -> Strength {
         let policy = SandboxPolicy::default();
-        let opened = self.0.host.open(&self.0.options.launcher, None, &policy);
+        let opened = self.0.host.open(&self.0.options, None, &policy);
         match opened.await {
             Ok((room, pipes)) => {
                 let mut layers = vec![
@@ -174,8 +177,8 @@ impl Sandbox {
         program: Program,
         policy: SandboxPolicy,
     ) -> Result<Running, SandboxError> {
-        let launcher = &self.0.options.launcher;
-        let (room, pipes) = self.0.host.open(launcher, Some(&program), &policy).await?;
+        let options = &self.0.options;
+        let (room, pipes) = self.0.host.open(options, Some(&program), &policy).await?;
         Ok(running(room, pipes, &policy.limits))
     }
 }
