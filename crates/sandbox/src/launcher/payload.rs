@@ -96,7 +96,7 @@ fn strip(spec: &Spec, stdio: &[OwnedFd; 3], cgroup: &Joined, say: &OwnedFd) -> R
     let filter = seccomp::filter(!spec.doors.is_empty(), cgroup.bounds_memory());
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     rustix::process::setsid().map_err(|error| other("leaving the session", error))?;
-    sys::be_nice(10);
+    sys::be_nice(5);
     // Should the machine run out of memory, it is this that goes.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     bound(&spec.limits).doing(Layer::Rlimits, "setting limits")?;
