@@ -39,11 +39,12 @@ pub(crate) struct Host {
 /// A room with a program in it. Dropping it kills the program.
 #[derive(Debug)]
 pub(crate) struct Room {
-    /// The outer process, until its end is left to itself.
-    child: Option<Child>,
+    child: Child,
     control: UnixDatagram,
     collected: File,
     cgroup: CgroupGuard,
+    /// How it ended, once that was told.
+    report: Option<Report>,
     layers: Vec<LayerState>,
     network: Option<NetworkGuard>,
 }
@@ -119,8 +120,11 @@ impl Host {
             told.as_fd(),
             collected.as_fd(),
         ];
-        // If it could not be told it has died, which is found out next.
-        let _ = socket::send(ours.as_fd(), b"room", &descriptors);
+        match socket::send(ours.as_fd(), b"room", &descriptors) {
+            // It has died, which is found out next.
+            Ok(()) | Err(rustix::io::Errno::PIPE | rustix::io::Errno::CONNRESET) => {}
+            Err(error) => return Err(SandboxError::failed("telling it what to do", &error.into())),
+        }
         // Packets are packets, whichever of their two kinds of socket carries them.
         let control = std::os::unix::net::UnixDatagram::from(ours);
         let control = control
@@ -128,10 +132,11 @@ impl Host {
             .and_then(|()| UnixDatagram::from_std(control))
             .map_err(failed("making a socket"))?;
         let mut room = Room {
-            child: Some(child),
+            child,
             control,
             collected,
             cgroup,
+            report: None,
             layers: Vec::new(),
             network: None,
         };
@@ -161,7 +166,7 @@ impl Host {
                 Ok((room, pipes))
             }
             Message::Failed(fault) => {
-                room.leave();
+                room.gone().await;
                 Err(explain(fault, program, policy))
             }
             Message::Ended(_) => Err(SandboxError::Failed {
@@ -213,12 +218,10 @@ impl Room {
                 Ok((message, descriptors))
             }
             _ => {
-                let how = match &mut self.child {
-                    Some(child) => match tokio::time::timeout(END_GRACE, child.wait()).await {
-                        Ok(Ok(status)) => status.to_string(),
-                        _ => "it is still there".to_owned(),
-                    },
-                    None => "its end was told before".to_owned(),
+                let status = tokio::time::timeout(END_GRACE, self.child.wait()).await;
+                let how = match status {
+                    Ok(Ok(status)) => status.to_string(),
+                    _ => "it is still there".to_owned(),
                 };
                 Err(SandboxError::Failed {
                     why: format!("the launcher ended without a word ({how})"),
@@ -239,47 +242,43 @@ impl Room {
 
     /// Does not ask.
     pub(crate) fn kill(&mut self) {
-        if let Some(child) = &mut self.child {
-            let _ = child.start_kill();
-        }
+        let _ = self.child.start_kill();
     }
 
+    /// May be dropped and called again.
     pub(crate) async fn end(&mut self) -> Result<(Report, Vec<Collected>, usize), SandboxError> {
-        loop {
-            let message = match self.hear().await {
-                Ok((message, _)) => message,
+        while self.report.is_none() {
+            match self.hear().await {
+                Ok((Message::Ended(report), _)) => self.report = Some(report),
+                Ok(_) => {}
                 // It was in the same group, and the kernel took it for the one to kill.
-                Err(_) if self.cgroup.memory_ran_out() => Message::Ended(Report {
-                    limit: Some(Limit::Memory),
-                    ..Report::default()
-                }),
+                Err(_) if self.cgroup.memory_ran_out() => {
+                    self.report = Some(Report {
+                        limit: Some(Limit::Memory),
+                        ..Report::default()
+                    });
+                }
                 Err(error) => return Err(error),
-            };
-            if let Message::Ended(report) = message {
-                self.leave();
-                let (files, left) = match report.collected {
-                    Some(place) => self.collected(place),
-                    None => (Vec::new(), 0),
-                };
-                return Ok((report, files, left));
             }
         }
+        self.gone().await;
+        let report = self.report.take().unwrap_or_default();
+        let (files, left) = match report.collected {
+            Some(place) => self.collected(place),
+            None => (Vec::new(), 0),
+        };
+        Ok((report, files, left))
     }
 
-    /// Of the program nothing is left. What was made around it is taken down by the kernel in its own time, for which
-    /// nobody has to wait.
-    fn leave(&mut self) {
-        let child = self.child.take();
-        let mut cgroup = std::mem::take(&mut self.cgroup);
-        tokio::spawn(async move {
-            if let Some(mut child) = child
-                && tokio::time::timeout(END_GRACE, child.wait()).await.is_err()
-            {
-                let _ = child.start_kill();
-                let _ = child.wait().await;
-            }
-            cgroup.remove().await;
-        });
+    /// Everything that was made for it is gone, too.
+    async fn gone(&mut self) {
+        if tokio::time::timeout(END_GRACE, self.child.wait())
+            .await
+            .is_err()
+        {
+            self.kill();
+        }
+        self.cgroup.remove().await;
     }
 
     fn collected(&self, (at, length): (u64, u64)) -> (Vec<Collected>, usize) {
@@ -304,7 +303,7 @@ impl Room {
 }
 
 /// Removes the groups of a program, at the latest when it goes out of scope.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct CgroupGuard(Option<cgroup::Plan>);
 
 /// What was killed lets go of its group soon.

@@ -45,6 +45,8 @@ pub const FREE_SOCKETS: u64 = 32;
 pub const SOCKET_BUFFER: u64 = 256 << 10;
 /// How long an orderly end may take before everything is killed from outside.
 pub const END_GRACE: Duration = Duration::from_secs(2);
+/// How long the pipes of a program that has ended are still listened to: somebody else may hold them.
+pub const PIPE_GRACE: Duration = Duration::from_millis(500);
 /// How long the launcher may take to get a program started.
 pub const START_TIMEOUT: Duration = Duration::from_secs(30);
 

@@ -16,7 +16,7 @@ pub(crate) fn explain(
             layer,
             doing,
             errno,
-        } if is_shortage(errno) => SandboxError::Failed {
+        } if is_shortage(layer, errno) => SandboxError::Failed {
             why: format!("{layer}: {doing}: {}", words(errno)),
         },
         Fault::Layer {
@@ -55,12 +55,15 @@ pub(crate) fn explain(
     }
 }
 
-/// It may work the next time.
-const fn is_shortage(errno: i32) -> bool {
-    matches!(
-        errno,
-        libc::ENOMEM | libc::EAGAIN | libc::EMFILE | libc::ENFILE | libc::ENOSPC | libc::EUSERS
-    )
+/// It may work the next time. That there may be no more namespaces is said by the same words, but is a setting.
+const fn is_shortage(layer: Layer, errno: i32) -> bool {
+    match errno {
+        libc::ENOMEM | libc::EAGAIN | libc::EMFILE | libc::ENFILE => true,
+        libc::ENOSPC | libc::EUSERS => {
+            !matches!(layer, Layer::UserNamespace | Layer::OtherNamespaces)
+        }
+        _ => false,
+    }
 }
 
 fn remedy(layer: Layer, errno: i32) -> String {

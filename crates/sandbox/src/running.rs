@@ -40,12 +40,20 @@ impl Running {
         self.room.stop();
     }
 
-    /// Waits for the end. The pipes are read by whoever has taken them; a program that is not read from may wait
+    /// Ends it without asking.
+    pub fn kill(&mut self) {
+        self.room.kill();
+    }
+
+    /// Waits for the end. May be dropped and called again. The pipes are read by whoever has taken them; a program that is not read from may wait
     /// for ever.
     pub async fn wait(&mut self) -> Result<Ended, SandboxError> {
         // The launcher keeps the time; this is for the case that it cannot.
         let told = match self.wall {
-            Some(wall) => tokio::time::timeout(wall + 2 * END_GRACE, self.room.end()).await,
+            Some(wall) => {
+                let most = wall.saturating_add(2 * END_GRACE);
+                tokio::time::timeout(most, self.room.end()).await
+            }
             None => Ok(self.room.end().await),
         };
         let Ok(told) = told else {

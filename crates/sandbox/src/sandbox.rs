@@ -13,10 +13,10 @@ use tokio_util::sync::CancellationToken;
 use crate::elsewhere::{Host, Pipes, Room};
 #[cfg(target_os = "linux")]
 use crate::host::{Host, Pipes, Room};
-use crate::limits::END_GRACE;
+use crate::limits::{END_GRACE, PIPE_GRACE};
 use crate::{
     End, Ended, Layer, LayerState, Limit, Limits, Outcome, Program, Running, SandboxError,
-    SandboxPolicy, Strength, verdict,
+    SandboxPolicy, Strength, Usage, verdict,
 };
 
 /// What the launcher is started with.
@@ -241,22 +241,40 @@ async fn finish(
         }
         stderr.take(bytes);
     });
+    let has_ended = CancellationToken::new();
     let wait = async {
+        let ended = tokio::select! {
+            ended = running.wait() => Some(ended),
+            () = cancel.cancelled() => None,
+            () = too_much.cancelled() => None,
+        };
+        let ended = match ended {
+            Some(ended) => ended,
+            None => {
+                running.stop();
+                match tokio::time::timeout(END_GRACE, running.wait()).await {
+                    Ok(ended) => ended,
+                    Err(_) => {
+                        running.kill();
+                        Ok(killed())
+                    }
+                }
+            }
+        };
+        has_ended.cancel();
+        ended
+    };
+    // With everything that could write the pipes end as well, unless somebody outside was handed one.
+    let talk = async {
         tokio::select! {
-            ended = running.wait() => return ended,
-            () = cancel.cancelled() => {}
-            () = too_much.cancelled() => {}
-        }
-        running.stop();
-        match tokio::time::timeout(END_GRACE, running.wait()).await {
-            Ok(ended) => ended,
-            Err(_) => Err(SandboxError::Failed {
-                why: "the program did not end in time and was killed".to_owned(),
-            }),
+            _ = async { tokio::join!(write, read_stdout, read_stderr) } => {}
+            () = async {
+                has_ended.cancelled().await;
+                tokio::time::sleep(PIPE_GRACE).await;
+            } => {}
         }
     };
-    // When everything that could write has ended the pipes end as well.
-    let ((), (), (), ended) = tokio::join!(write, read_stdout, read_stderr, wait);
+    let ((), ended) = tokio::join!(talk, wait);
     let Ended {
         mut end,
         usage,
@@ -286,6 +304,16 @@ async fn finish(
         files,
         files_left,
     })
+}
+
+/// Nobody could tell how it ended.
+fn killed() -> Ended {
+    Ended {
+        end: End::Cancelled,
+        usage: Usage::default(),
+        files: Vec::new(),
+        files_left: 0,
+    }
 }
 
 /// Everything from the pipe until it ends; a pipe that breaks has ended.

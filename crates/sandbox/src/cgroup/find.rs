@@ -12,6 +12,9 @@ use crate::limits::WATCHER_MEMORY;
 #[derive(Debug, Default)]
 pub(crate) struct Cgroups(Option<PathBuf>);
 
+/// The kernel takes no larger number.
+const MOST_PROCESSES: u64 = 4 << 20;
+
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 impl Cgroups {
@@ -40,7 +43,7 @@ impl Cgroups {
             folder: self.0.as_ref()?.join(name),
             memory: memory.saturating_add(WATCHER_MEMORY),
             // The one who watches, and one more than is allowed, so that it can be seen.
-            processes: u64::from(processes) + 2,
+            processes: (u64::from(processes) + 2).min(MOST_PROCESSES),
         })
     }
 

@@ -109,6 +109,7 @@ fn strip(spec: &Spec, stdio: &[OwnedFd; 3], cgroup: &Joined, say: &OwnedFd) -> R
     for (number, fd) in (0..).zip(stdio) {
         sys::install_fd(fd.as_fd(), number).map_err(|error| other("connecting pipes", error))?;
     }
+    sys::forget_signals();
     seccomp::restrict(&filter)?;
     if spec.program.is_none() {
         std::process::exit(0);
@@ -144,14 +145,18 @@ fn bound(limits: &Bounds) -> rustix::io::Result<()> {
         (Resource::Nofile, Some(u64::from(limits.open_files))),
         (Resource::Fsize, Some(limits.file_size)),
         (Resource::Cpu, seconds),
-        (Resource::Core, Some(0)),
+        // 0 would still feed a program that collects cores, outside.
+        (Resource::Core, Some(1)),
         (Resource::Memlock, Some(1 << 20)),
         (Resource::Msgqueue, Some(0)),
         (Resource::Rtprio, Some(0)),
         (Resource::Nice, Some(0)),
         (Resource::Sigpending, Some(1024)),
     ] {
-        if most.is_some() {
+        if let Some(most) = most {
+            // What is bounded more tightly already stays so; nobody may raise it any more.
+            let present = rustix::process::getrlimit(resource).maximum;
+            let most = Some(present.map_or(most, |present| most.min(present)));
             let limit = Rlimit {
                 current: most,
                 maximum: most,

@@ -159,6 +159,20 @@ pub(super) fn exec(program: &CStr, arguments: &[CString], environment: &[CString
     last()
 }
 
+/// Signals do again what they do by default; our runtime and whoever started us have changed that.
+pub(super) fn forget_signals() {
+    for signal in 1..=libc::SIGRTMAX() {
+        // SAFETY: the default needs no handler. That some cannot be changed does not matter.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    // SAFETY: an empty set is made where it lives, and only read then.
+    unsafe {
+        let mut none = std::mem::MaybeUninit::<libc::sigset_t>::zeroed();
+        libc::sigemptyset(none.as_mut_ptr());
+        libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
+    }
+}
+
 /// Kills every process that this one may, but not itself. Only for the first process of a PID namespace.
 pub(super) fn kill_all() {
     // SAFETY: takes no pointers. Called by process 1 only: in its namespace "all" is the program and what it started.
