@@ -138,13 +138,7 @@ const fn low(argument: u8) -> u32 {
 const OWN_ARCHITECTURE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const OWN_ARCHITECTURE: u32 = 0xc000_00b7;
-#[cfg(target_arch = "riscv64")]
-const OWN_ARCHITECTURE: u32 = 0xc000_00f3;
-#[cfg(not(any(
-    target_arch = "x86_64",
-    target_arch = "aarch64",
-    target_arch = "riscv64"
-)))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 compile_error!("which calls are dangerous is not known for this architecture");
 
 const fn statement(code: u32, k: u32) -> sock_filter {

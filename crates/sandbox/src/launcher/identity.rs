@@ -24,19 +24,26 @@ pub(super) struct Outer {
 }
 
 impl Outer {
+    /// Root gives way to somebody without rights. A root who knows no other users, as in some containers, is an ordinary
+    /// user to the rest of the machine, and is treated as one.
     pub(super) fn of_this_process() -> Self {
         let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
-        match uid.is_root() {
-            true => Self {
-                uid: OUTER,
-                gid: OUTER,
+        let own = Self {
+            uid: uid.as_raw(),
+            gid: gid.as_raw(),
+            is_root: false,
+        };
+        if !uid.is_root() {
+            return own;
+        }
+        let known = |file| somebody(&fs::read_to_string(file).unwrap_or_default());
+        match (known("/proc/self/uid_map"), known("/proc/self/gid_map")) {
+            (Some(uid), Some(gid)) => Self {
+                uid,
+                gid,
                 is_root: true,
             },
-            false => Self {
-                uid: uid.as_raw(),
-                gid: gid.as_raw(),
-                is_root: false,
-            },
+            _ => own,
         }
     }
 
@@ -54,6 +61,26 @@ impl Outer {
     pub(super) fn map(self, process: Pid) -> Result<()> {
         write_maps(process, (UID, UID), (self.uid, self.gid), self.is_root)
     }
+}
+
+/// Of the users that a namespace knows: the one we want, else the last, but never root.
+fn somebody(map: &str) -> Option<u32> {
+    let ranges = map.lines().filter_map(|line| {
+        let mut numbers = line.split_ascii_whitespace().map(str::parse::<u64>);
+        let first = numbers.next()?.ok()?;
+        let count = numbers.nth(1)?.ok()?;
+        Some((first, first.checked_add(count)?.checked_sub(1)?))
+    });
+    let ranges: Vec<_> = ranges.collect();
+    let wanted = u64::from(OUTER);
+    if ranges
+        .iter()
+        .any(|(first, last)| (*first..=*last).contains(&wanted))
+    {
+        return Some(OUTER);
+    }
+    let last = ranges.iter().map(|(_, last)| *last).max()?;
+    u32::try_from(last).ok().filter(|id| *id != 0)
 }
 
 fn write_maps(process: Pid, inside: (u32, u32), outside: (u32, u32), is_root: bool) -> Result<()> {
@@ -153,7 +180,26 @@ fn drop_from_bounding_set(number: u32) -> rustix::io::Result<()> {
 /// Whether what is outside can be had at all: a container may know few users.
 pub(super) fn describe(outer: Outer) -> String {
     match outer.is_root {
-        true => format!("user {UID} inside, {OUTER} outside (started by root)"),
+        true => format!("user {UID} inside, {} outside (started by root)", outer.uid),
         false => format!("user {UID} inside, {} outside", outer.uid),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn somebody_is_never_root() {
+        for (map, expected) in [
+            ("         0          0 4294967295\n", Some(OUTER)),
+            ("0 100000 65536\n", Some(OUTER)),
+            ("0 1000 1\n1 100000 999\n", Some(999)),
+            ("0 1000 1\n", None),
+            ("", None),
+            ("x y z\n", None),
+        ] {
+            assert_eq!(somebody(map), expected, "{map:?}");
+        }
     }
 }

@@ -71,8 +71,16 @@ fn cases(call: i64, has_network: bool, memory_is_bounded: bool) -> Vec<Vec<Condi
             argument: 0,
             bits: NAMESPACE_FLAGS,
         }]),
-        // Typing into a terminal, and changing what one is; reserving space behind `fallocate`'s back.
-        libc::SYS_ioctl => cases.extend(IOCTLS.iter().map(|request| vec![is(1, *request)])),
+        // Only what is known to be harmless: file systems have many of their own, some of which go far.
+        libc::SYS_ioctl => cases.push(
+            IOCTLS
+                .iter()
+                .map(|request| Condition::IsNot {
+                    argument: 1,
+                    value: *request,
+                })
+                .collect(),
+        ),
         // Sockets: among its own processes, and to the doors if there are any.
         libc::SYS_socket | libc::SYS_socketpair => {
             let families: &[i32] = match has_network {
@@ -109,10 +117,31 @@ fn cases(call: i64, has_network: bool, memory_is_bounded: bool) -> Vec<Vec<Condi
             }],
         ]),
         // Memory that belongs to nobody in particular could not be seen by whoever counts.
-        libc::SYS_mmap if !memory_is_bounded => cases.push(vec![Condition::HasAll {
-            argument: 3,
-            bits: (libc::MAP_SHARED | libc::MAP_ANONYMOUS).cast_unsigned(),
-        }]),
+        libc::SYS_mmap if !memory_is_bounded => cases.extend([
+            vec![Condition::HasAll {
+                argument: 3,
+                bits: (libc::MAP_SHARED | libc::MAP_ANONYMOUS).cast_unsigned(),
+            }],
+            vec![Condition::HasAny {
+                argument: 3,
+                bits: libc::MAP_HUGETLB.cast_unsigned(),
+            }],
+        ]),
+        // Whoever counts takes buffers for as large as they are by default.
+        libc::SYS_setsockopt if !memory_is_bounded => {
+            let sizes = [
+                libc::SO_SNDBUF,
+                libc::SO_RCVBUF,
+                libc::SO_SNDBUFFORCE,
+                libc::SO_RCVBUFFORCE,
+            ];
+            cases.extend(sizes.map(|option| {
+                vec![
+                    is(1, libc::SOL_SOCKET.cast_unsigned()),
+                    is(2, option.cast_unsigned()),
+                ]
+            }));
+        }
         _ => {}
     }
     cases
@@ -137,11 +166,14 @@ const NAMESPACE_FLAGS: u32 = (libc::CLONE_NEWUSER
 /// `O_CREAT`, and the bit of `O_TMPFILE` that is not `O_DIRECTORY`.
 const MAKES_A_FILE: u32 = (libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY)).cast_unsigned();
 
+/// The same everywhere, but not known to libc everywhere.
+const SYS_FCHMODAT2: i64 = 452;
+
 /// Calls that set a file's mode, which argument it is, and which says whether one is made.
 const MODES: &[(i64, u8, Option<u8>)] = &[
     (libc::SYS_fchmod, 1, None),
     (libc::SYS_fchmodat, 2, None),
-    (libc::SYS_fchmodat2, 2, None),
+    (SYS_FCHMODAT2, 2, None),
     (libc::SYS_openat, 3, Some(2)),
     (libc::SYS_mkdirat, 2, None),
     (libc::SYS_mknodat, 2, None),
@@ -157,15 +189,28 @@ const MODES: &[(i64, u8, Option<u8>)] = &[
     (libc::SYS_mknod, 1, None),
 ];
 
-/// TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS; RESVSP, RESVSP64 and ZERO_RANGE, which every file system has from XFS.
+/// About descriptors, terminals that are not there, sockets, and copies that share their blocks.
 const IOCTLS: &[u32] = &[
-    libc::TIOCSTI as u32,
-    libc::TIOCLINUX as u32,
-    libc::TIOCSETD as u32,
-    libc::TIOCCONS as u32,
-    0x4030_5828,
-    0x4030_582a,
-    0x4030_5839,
+    0x5401,      // TCGETS
+    0x540f,      // TIOCGPGRP
+    0x5411,      // TIOCOUTQ
+    0x5413,      // TIOCGWINSZ
+    0x541b,      // FIONREAD
+    0x5421,      // FIONBIO
+    0x5450,      // FIONCLEX
+    0x5451,      // FIOCLEX
+    0x5452,      // FIOASYNC
+    0x5460,      // FIOQSIZE
+    0x802c_542a, // TCGETS2
+    0x8905,      // SIOCATMARK
+    0x8910,      // SIOCGIFNAME
+    0x8912,      // SIOCGIFCONF
+    0x8913,      // SIOCGIFFLAGS
+    0x8915,      // SIOCGIFADDR
+    0x8933,      // SIOCGIFINDEX
+    0x4004_9409, // FICLONE
+    0x4020_940d, // FICLONERANGE
+    0x8008_6601, // FS_IOC_GETFLAGS
 ];
 
 const MAKES_NODES: &[(i64, u8)] = &[

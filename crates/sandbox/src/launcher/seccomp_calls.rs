@@ -32,7 +32,7 @@ const ALLOWED: &[i64] = &[
     libc::SYS_fchdir,
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
-    libc::SYS_fchmodat2,
+    SYS_FCHMODAT2,
     libc::SYS_fchown,
     libc::SYS_fchownat,
     libc::SYS_fcntl,
