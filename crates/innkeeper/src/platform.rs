@@ -54,7 +54,7 @@ impl Platform {
             .map(|(name, secret)| (name.to_string(), secret));
         tools.set_redactor(Redactor::new(named));
 
-        let sandbox = open_sandbox(&settings.scripts).map_err(|error| unusable(&error))?;
+        let sandbox = open_sandbox(&settings.scripts, home).map_err(|error| unusable(&error))?;
         let interpreters = Interpreters::default().closing(home.path());
         let code = CodeParts {
             sandbox: sandbox.clone(),
@@ -94,13 +94,16 @@ impl Platform {
 }
 
 /// This very binary is what starts programs in it.
-pub(crate) fn open_sandbox(scripts: &Scripts) -> std::io::Result<Sandbox> {
+pub(crate) fn open_sandbox(scripts: &Scripts, home: &Home) -> std::io::Result<Sandbox> {
     let mut options = SandboxOptions::own_binary()?;
     // Our allocator prepares for a long life; what starts a program lives for milliseconds.
     options.launcher_environment = vec![
         ("MIMALLOC_ARENA_EAGER_COMMIT", "0"),
         ("MIMALLOC_ARENA_RESERVE", "0"),
     ];
+    // Wherever they lie: no folder that was granted, and not the system's, shows them.
+    options.closed = vec![home.path().to_owned()];
+    options.closed.extend(std::env::home_dir());
     options.parallel = scripts.parallel().unwrap_or(options.parallel);
     Ok(Sandbox::new(options))
 }

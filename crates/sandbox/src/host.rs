@@ -63,7 +63,7 @@ impl Host {
         program: Option<&Program>,
         policy: &SandboxPolicy,
     ) -> Result<(Room, Pipes), SandboxError> {
-        let planned = plan::plan(program, policy)?;
+        let planned = plan::plan(program, policy, &options.closed)?;
         let mut spec = planned.spec;
         let cgroups = self.cgroups.get_or_init(|| {
             let found = Cgroups::find();

@@ -38,11 +38,15 @@ pub const MAX_DEPTH: usize = 64;
 pub const WATCHER_MEMORY: u64 = 32 << 20;
 /// How often memory, processes and processor time are looked at.
 pub const WATCH_EVERY: Duration = Duration::from_millis(20);
-/// How often writable folders are measured, at the most; it may take a twentieth of the time.
+/// How often writable folders are measured: a twentieth of the time it may take, within these bounds, and sooner
+/// when much was written.
+pub const MAX_MEASURE_EVERY: Duration = Duration::from_secs(2);
 pub const MEASURE_EVERY: Duration = Duration::from_millis(200);
 /// Sockets that do not count as memory, and what each beyond them counts: what the kernel lets wait in one.
 pub const FREE_SOCKETS: u64 = 32;
 pub const SOCKET_BUFFER: u64 = 256 << 10;
+/// Datagrams, each a buffer full, that can wait at one socket.
+pub const WAITING_DATAGRAMS: u64 = 11;
 /// How long an orderly end may take before everything is killed from outside.
 pub const END_GRACE: Duration = Duration::from_secs(2);
 /// How long the pipes of a program that has ended are still listened to: somebody else may hold them.

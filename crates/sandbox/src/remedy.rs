@@ -32,6 +32,16 @@ pub(crate) fn explain(
             path,
             why: words(errno),
         },
+        Fault::Full { path, bytes } => SandboxError::Root {
+            path,
+            why: match bytes {
+                Some(bytes) => format!(
+                    "it holds {bytes} bytes already, more than the {} that are allowed; delete what is not needed there, or allow more",
+                    policy.limits.disk
+                ),
+                None => "it cannot be measured: it is closed, too deep, or holds too many files; look at it and delete what is not needed".to_owned(),
+            },
+        },
         Fault::Program { errno } => SandboxError::Program {
             path: program.map(|program| program.path.clone()).unwrap_or_default(),
             why: match errno {

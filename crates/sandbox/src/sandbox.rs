@@ -28,6 +28,8 @@ pub struct SandboxOptions {
     pub launcher: PathBuf,
     /// What the launcher itself is started with, and never the program: for an allocator that takes its time.
     pub launcher_environment: Vec<(&'static str, &'static str)>,
+    /// Folders of which no program ever sees anything but roots that lie below them.
+    pub closed: Vec<PathBuf>,
     /// Programs that [`Sandbox::run`] runs at the same time; the others wait their turn.
     pub parallel: usize,
 }
@@ -43,6 +45,7 @@ impl SandboxOptions {
         Self {
             launcher: launcher.into(),
             launcher_environment: Vec::new(),
+            closed: Vec::new(),
             parallel: (cores * 2).max(4),
         }
     }

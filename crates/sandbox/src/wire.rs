@@ -18,6 +18,8 @@ pub(crate) struct Spec {
     pub(crate) environment: Environment,
     pub(crate) directory: PathBuf,
     pub(crate) roots: Vec<Root>,
+    /// Folders inside that are to be empty, but for roots below them.
+    pub(crate) covers: Vec<PathBuf>,
     /// Listening sockets to be opened inside and handed out; without any there is no network.
     pub(crate) doors: Vec<SocketAddrV4>,
     /// `/etc/hosts` inside.
@@ -78,6 +80,11 @@ pub(crate) enum Fault {
     Root {
         path: PathBuf,
         errno: i32,
+    },
+    /// A folder that may be written to holds too much already; how much, if it could be measured.
+    Full {
+        path: PathBuf,
+        bytes: Option<u64>,
     },
     Program {
         errno: i32,

@@ -19,6 +19,7 @@ const RESERVED: [&str; 5] = ["/proc", "/dev", "/sys", "/tmp", "/etc"];
 pub(super) fn plan(
     program: Option<&Program>,
     policy: &SandboxPolicy,
+    closed: &[PathBuf],
 ) -> Result<Planned, SandboxError> {
     if let Some(program) = program
         && !program.path.is_absolute()
@@ -44,14 +45,16 @@ pub(super) fn plan(
     if let Some((name, _)) = environment.iter().find(|(name, _)| unfit(name)) {
         return Err(refuse(format!("{name:?} cannot be the name of a variable")));
     }
+    let roots = roots(policy)?;
     let spec = Spec {
+        covers: covers(&roots, closed)?,
         program: program.map(|program| program.path.clone()),
         arguments: program
             .map(|program| program.arguments.clone())
             .unwrap_or_default(),
         environment,
         directory: directory(policy),
-        roots: roots(policy)?,
+        roots,
         hosts: network::hosts_file(&doors),
         doors: doors.iter().map(|door| door.address).collect(),
         limits: bounds(&policy.limits),
@@ -126,6 +129,37 @@ fn roots(policy: &SandboxPolicy) -> Result<Vec<Root>, SandboxError> {
         }
     }
     Ok(roots)
+}
+
+/// What every program sees of the system, links followed.
+const SYSTEM: [&str; 2] = ["/usr", "/nix/store"];
+
+/// Where closed folders would show inside.
+fn covers(roots: &[Root], closed: &[PathBuf]) -> Result<Vec<PathBuf>, SandboxError> {
+    let mut covers = Vec::new();
+    for path in closed {
+        // What is not there shows nothing.
+        let Ok(path) = std::fs::canonicalize(path) else {
+            continue;
+        };
+        if SYSTEM.iter().any(|system| path.starts_with(system)) {
+            covers.push(path.clone());
+        }
+        for root in roots {
+            if root.source == path {
+                return Err(SandboxError::Root {
+                    path,
+                    why: "it holds what no program may see".to_owned(),
+                });
+            }
+            if let Ok(below) = path.strip_prefix(&root.source) {
+                covers.push(root.target.join(below));
+            }
+        }
+    }
+    covers.sort();
+    covers.dedup();
+    Ok(covers)
 }
 
 fn bounds(limits: &Limits) -> Bounds {

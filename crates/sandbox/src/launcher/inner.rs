@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use rustix::process::{DumpableBehavior, Signal};
 
+use super::disk::Disk;
 use super::outer::Handed;
 use super::{Doing, Result, collect, identity, network, payload, root, socket, watch};
 use crate::layers::{Layer, LayerState};
-use crate::wire::{Message, Report};
+use crate::wire::{Fault, Message, Report};
 
 /// `alive` ends with the outer process.
 pub(super) fn main(handed: Handed, alive: OwnedFd) -> ! {
@@ -46,6 +47,7 @@ fn live(handed: Handed, control: BorrowedFd<'_>, alive: OwnedFd) -> Result<Repor
     let doors = network::open(&spec.doors)?;
     let plan = root::Plan {
         roots: &spec.roots,
+        covers: &spec.covers,
         hosts: &spec.hosts,
         has_network: !spec.doors.is_empty(),
         disk: spec.limits.disk,
@@ -53,11 +55,14 @@ fn live(handed: Handed, control: BorrowedFd<'_>, alive: OwnedFd) -> Result<Repor
     };
     let proc = root::enter(&plan, trees, outer)?;
     if proc.is_err() && !cgroup.bounds_memory() {
-        return Err(crate::wire::Fault::Layer {
+        return Err(Fault::Layer {
             layer: Layer::Proc,
             doing: "mounting /proc".to_owned(),
             errno: proc.err().map_or(0, rustix::io::Errno::raw_os_error),
         });
+    }
+    if let Some((path, bytes)) = Disk::over_at_start(&spec) {
+        return Err(Fault::Full { path, bytes });
     }
     let before = match &spec.workspace {
         Some(laid) => collect::lay(laid, &files)?,

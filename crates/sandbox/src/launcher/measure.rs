@@ -1,8 +1,7 @@
 //! How much lies in a folder that the program can change. Never trusts what it finds there.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io;
+use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -106,46 +105,6 @@ fn list(
     Some((folder, below))
 }
 
-/// What is open in these processes and lies where these folders lie, but has no name there any more: it takes as
-/// much room as if it had. `None` if one of them does not let itself be looked at.
-pub(super) fn nameless(folders: &[PathBuf], processes: impl Iterator<Item = u32>) -> Option<u64> {
-    let device = |folder: &PathBuf| Some(rustix::fs::stat(folder).ok()?.st_dev);
-    let devices: BTreeSet<u64> = folders.iter().filter_map(device).collect();
-    let mut bytes = 0;
-    let mut seen = BTreeSet::new();
-    for pid in processes {
-        let entries = match fs::read_dir(format!("/proc/{pid}/fd")) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !is_dying(pid) => {
-                return None;
-            }
-            Err(_) => continue,
-        };
-        for entry in entries.flatten() {
-            let Ok(about) = rustix::fs::stat(entry.path()) else {
-                continue;
-            };
-            let is_file = FileType::from_raw_mode(about.st_mode) == FileType::RegularFile;
-            if is_file
-                && about.st_nlink == 0
-                && devices.contains(&about.st_dev)
-                && seen.insert((about.st_dev, about.st_ino))
-            {
-                bytes += about.st_blocks.unsigned_abs() * 512;
-            }
-        }
-    }
-    Some(bytes)
-}
-
-/// A process without memory has nothing to hide, it is on its way out.
-fn is_dying(pid: u32) -> bool {
-    let Ok(text) = fs::read(format!("/proc/{pid}/statm")) else {
-        return true;
-    };
-    text.starts_with(b"0 ")
-}
-
 /// Bytes that lie in a file system in memory.
 pub(super) fn used(folder: &Path) -> u64 {
     let used = |about: rustix::fs::StatFs| {
@@ -153,6 +112,15 @@ pub(super) fn used(folder: &Path) -> u64 {
         blocks.saturating_mul(about.f_bsize.unsigned_abs())
     };
     rustix::fs::statfs(folder).map_or(0, used)
+}
+
+/// Room that is left where these folders lie.
+pub(super) fn free(folders: &[PathBuf]) -> u64 {
+    let free = |folder: &PathBuf| {
+        let about = rustix::fs::statfs(folder).ok()?;
+        Some(about.f_bfree.saturating_mul(about.f_bsize.unsigned_abs()))
+    };
+    folders.iter().filter_map(free).sum()
 }
 
 /// A file system in memory that is full.

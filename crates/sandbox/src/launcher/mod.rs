@@ -5,11 +5,14 @@
 //! (`watch`) and tells what came of it. Neither takes anything from the program but its end.
 
 mod bpf;
+mod census;
 mod collect;
+mod disk;
 mod identity;
 mod inner;
 mod landlock;
 mod measure;
+mod nameless;
 mod network;
 mod outer;
 mod payload;

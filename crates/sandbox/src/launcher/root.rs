@@ -24,9 +24,18 @@ use crate::wire::{Fault, Root};
 /// Any folder of the old root will do to put the new one on for a moment.
 const FOOTHOLDS: [&str; 4] = ["/tmp", "/run", "/mnt", "/usr"];
 
+const CLOSED: Attributes = Attributes {
+    read_only: true,
+    no_suid: true,
+    no_dev: true,
+    no_exec: false,
+    recursive: false,
+};
+
 /// What the room is to have beside the roots.
 pub(super) struct Plan<'a> {
     pub(super) roots: &'a [Root],
+    pub(super) covers: &'a [PathBuf],
     pub(super) hosts: &'a str,
     pub(super) has_network: bool,
     pub(super) disk: u64,
@@ -54,6 +63,9 @@ pub(super) fn enter(
     };
     let mut links = Vec::new();
     trees::open_system(plan.has_network, &mut trees, &mut links)?;
+    for cover in plan.covers {
+        trees.push(trees::empty(cover)?);
+    }
     let copies = trees::copies();
     let devices = trees::open_devices(plan.counts_memory)?;
     let proc = trees::own_proc();
@@ -90,6 +102,9 @@ pub(super) fn enter(
         made.map_err(|error| fault(error.raw_os_error().unwrap_or(libc::EIO)))?;
         place(&tree.mount, &target).map_err(|errno| fault(errno.raw_os_error()))?;
     }
+    for cover in trees.iter().filter(|tree| tree.is_cover) {
+        sys::mount_setattr(cover.mount.as_fd(), CLOSED, None).doing(layer, "closing covers")?;
+    }
     for (name, device) in &devices {
         let target = Path::new("dev").join(name);
         make_file(&target).doing(layer, "making devices")?;
@@ -115,13 +130,7 @@ pub(super) fn enter(
     rustix::process::chdir("/").doing(layer, "entering the root")?;
     let root = rustix::fs::open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
         .doing(layer, "opening the root")?;
-    let closed = Attributes {
-        read_only: true,
-        no_suid: true,
-        no_dev: true,
-        ..Attributes::default()
-    };
-    sys::mount_setattr(root.as_fd(), closed, None).doing(layer, "closing the root")?;
+    sys::mount_setattr(root.as_fd(), CLOSED, None).doing(layer, "closing the root")?;
     Ok(has_proc)
 }
 

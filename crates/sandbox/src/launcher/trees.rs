@@ -23,6 +23,8 @@ pub(super) struct Tree {
     pub(super) mount: OwnedFd,
     pub(super) target: PathBuf,
     pub(super) is_folder: bool,
+    /// Hides what is below it, and is closed when everything is in its place.
+    pub(super) is_cover: bool,
 }
 
 pub(super) type Trees = Vec<Tree>;
@@ -89,6 +91,7 @@ pub(super) fn open_owned(roots: &[Root], outer: Outer) -> Result<Trees> {
             mount: tree,
             target: root.target.clone(),
             is_folder: about.is_dir(),
+            is_cover: false,
         });
     }
     Ok(trees)
@@ -150,6 +153,7 @@ pub(super) fn open_mine(roots: &[Root]) -> Result<Trees> {
             mount: tree,
             target: root.target.clone(),
             is_folder: about.is_dir(),
+            is_cover: false,
         });
     }
     Ok(trees)
@@ -177,6 +181,16 @@ fn errno_fault(root: &Root, errno: Errno) -> Fault {
         path: root.source.clone(),
         errno: errno.raw_os_error(),
     }
+}
+
+/// An empty folder, in which roots can be placed.
+pub(super) fn empty(target: &Path) -> Result<Tree> {
+    Ok(Tree {
+        mount: memory_fs(1 << 20, 1_000, "0755")?,
+        target: target.to_owned(),
+        is_folder: true,
+        is_cover: true,
+    })
 }
 
 fn clone_tree(path: &Path) -> rustix::io::Result<OwnedFd> {
@@ -219,6 +233,7 @@ pub(super) fn open_system(
                 mount: tree,
                 target: path.to_owned(),
                 is_folder: true,
+                is_cover: false,
             });
         }
     }

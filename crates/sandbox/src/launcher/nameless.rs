@@ -1,0 +1,106 @@
+//! Files that have no name any more and still take room: open, mapped, or on their way to another process.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::census::{folder_of, numbers, processes};
+
+/// What of them lies where these folders lie. A file that cannot be looked at counts as the `largest` that there may be.
+/// `None` if a process does not let itself be looked at.
+pub(super) fn nameless(folders: &[PathBuf], largest: u64) -> Option<u64> {
+    let device = |folder: &PathBuf| Some(fs::metadata(folder).ok()?.dev());
+    let mut found = Found {
+        devices: folders.iter().filter_map(device).collect(),
+        seen: BTreeSet::new(),
+        bytes: 0,
+    };
+    let (mut mapped, mut sent) = (BTreeSet::new(), 0);
+    for pid in processes() {
+        // Threads need not share what they have open.
+        for thread in numbers(&format!("/proc/{pid}/task")) {
+            sent += found.open_in(&PathBuf::from(format!("/proc/{pid}/task/{thread}")))?;
+        }
+        let maps = match fs::read(folder_of(pid).join("maps")) {
+            Ok(maps) => maps,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return None,
+            Err(_) => continue,
+        };
+        found.mapped_in(&String::from_utf8_lossy(&maps), &mut mapped);
+    }
+    let unseen = mapped.difference(&found.seen).count() as u64 + sent;
+    Some(found.bytes.saturating_add(unseen.saturating_mul(largest)))
+}
+
+struct Found {
+    devices: BTreeSet<u64>,
+    /// By device and number.
+    seen: BTreeSet<(u64, u64)>,
+    bytes: u64,
+}
+
+impl Found {
+    /// How many more are on their way through sockets of this thread.
+    fn open_in(&mut self, thread: &Path) -> Option<u64> {
+        let entries = match fs::read_dir(thread.join("fd")) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !is_dying(thread) => {
+                return None;
+            }
+            Err(_) => return Some(0),
+        };
+        let mut sent = 0;
+        for entry in entries.flatten() {
+            let Ok(about) = fs::metadata(entry.path()) else {
+                continue;
+            };
+            let mode = about.mode() & libc::S_IFMT;
+            if mode == libc::S_IFSOCK {
+                sent += on_the_way(&thread.join("fdinfo").join(entry.file_name()));
+            }
+            let who = (about.dev(), about.ino());
+            if mode == libc::S_IFREG
+                && about.nlink() == 0
+                && self.devices.contains(&about.dev())
+                && self.seen.insert(who)
+            {
+                self.bytes += about.blocks() * 512;
+            }
+        }
+        Some(sent)
+    }
+
+    fn mapped_in(&self, maps: &str, mapped: &mut BTreeSet<(u64, u64)>) {
+        for line in maps.lines().filter(|line| line.ends_with(" (deleted)")) {
+            let mut fields = line.split_ascii_whitespace().skip(3);
+            let place = fields.next().and_then(|device| {
+                let (major, minor) = device.split_once(':')?;
+                let number = |text| u32::from_str_radix(text, 16).ok();
+                Some(rustix::fs::makedev(number(major)?, number(minor)?))
+            });
+            let file = fields.next().and_then(|number| number.parse().ok());
+            if let (Some(device), Some(file)) = (place, file)
+                && self.devices.contains(&device)
+            {
+                mapped.insert((device, file));
+            }
+        }
+    }
+}
+
+fn on_the_way(fdinfo: &Path) -> u64 {
+    let text = fs::read_to_string(fdinfo).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("scm_fds:"));
+    line.and_then(|count| count.trim().parse().ok())
+        .unwrap_or(0)
+}
+
+/// Without memory it has nothing to hide, it is on its way out.
+fn is_dying(thread: &Path) -> bool {
+    let Ok(text) = fs::read(thread.join("statm")) else {
+        return true;
+    };
+    text.starts_with(b"0 ")
+}
