@@ -161,9 +161,20 @@ pub(super) fn exec(program: &CStr, arguments: &[CString], environment: &[CString
 
 /// Signals do again what they do by default; our runtime and whoever started us have changed that.
 pub(super) fn forget_signals() {
-    for signal in 1..=libc::SIGRTMAX() {
-        // SAFETY: the default needs no handler. That some cannot be changed does not matter.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    // The kernel's own form: the C library keeps two signals to itself. All zeros: the default, no flags, no mask.
+    let default = [0_u64; 4];
+    for signal in 1..=64 {
+        // SAFETY: the structure is larger than what the kernel reads, and the size of the mask is what it expects.
+        // That some cannot be changed does not matter.
+        unsafe {
+            libc::syscall(
+                libc::SYS_rt_sigaction,
+                signal,
+                default.as_ptr(),
+                std::ptr::null_mut::<u64>(),
+                8,
+            )
+        };
     }
     // SAFETY: an empty set is made where it lives, and only read then.
     unsafe {

@@ -192,8 +192,7 @@ impl<'a> Watcher<'a> {
         if failed && self.disk.has_largest_file() {
             return Some(Limit::FileSize);
         }
-        // Who found `/tmp` full and coped has done nothing; what stays behind counts anyway.
-        let over = failed && self.disk.tmp_is_full() || self.disk.folders_are_over();
+        let over = self.disk.tmp_is_full() || self.disk.folders_are_over();
         over.then_some(Limit::Disk)
     }
 }

@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 
 from attempt import Blocked, Escaped, every, syscall
 
@@ -218,6 +219,40 @@ def memory_in_sockets(scene):
     stay()
 
 
+def memory_in_datagrams(scene):
+    """Many datagrams, each sent by a socket of its own, wait at few."""
+    receivers = []
+    for number in range(24):
+        receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        receiver.bind("/tmp/receiver-%d" % number)
+        receivers.append(receiver)
+        for _ in range(11):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+                sender.setblocking(False)
+                try:
+                    sender.sendto(b"x" * 200000, "/tmp/receiver-%d" % number)
+                except BlockingIOError:
+                    break
+    stay()
+
+
+def larger_buffers(_):
+    """More than anybody counts."""
+    pair = socket.socketpair()
+    pair[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8 * MIB)
+
+
+def memory_behind_a_dead_leader(scene):
+    """The first thread leaves; `/proc` shows nothing of the process any more."""
+    def take():
+        kept = []
+        while len(kept) * 4 * MIB < 8 * scene.memory:
+            kept.append(bytearray(os.urandom(PAGE)) * (4 * MIB // PAGE))
+        stay()
+    threading.Thread(target=take, daemon=True).start()
+    syscall("exit", 0)
+
+
 # Processes.
 
 
@@ -312,6 +347,22 @@ def spin_in_forgotten_children(_):
         child = os.fork()
         if child == 0:
             sum(range(200000))
+            os._exit(0)
+        try:
+            os.waitpid(child, 0)
+        except ChildProcessError:
+            pass
+
+
+def spin_in_long_forgotten(_):
+    """Each lives long enough to be seen, and is in nobody's account when it is gone."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        child = os.fork()
+        if child == 0:
+            end = time.process_time() + 0.1
+            while time.process_time() < end:
+                pass
             os._exit(0)
         try:
             os.waitpid(child, 0)
@@ -440,6 +491,32 @@ def disk_never_named(scene):
         opened = os.open(scene.data, os.O_TMPFILE | os.O_RDWR, 0o600)
         os.write(opened, b"x" * (scene.disk // 4))
         kept.append(opened)
+    stay()
+
+
+def disk_only_mapped(scene):
+    """Neither a name nor a descriptor, but a page of it in use."""
+    kept = []
+    for number in range(24):
+        path = "%s/file-%d" % (scene.data, number)
+        opened = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+        os.write(opened, b"x" * (scene.disk // 4))
+        kept.append(mmap.mmap(opened, PAGE))
+        os.unlink(path)
+        os.close(opened)
+    stay()
+
+
+def disk_on_the_way(scene):
+    """Sent to somebody who does not take it."""
+    pair = socket.socketpair()
+    for number in range(24):
+        path = "%s/file-%d" % (scene.data, number)
+        opened = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+        os.write(opened, b"x" * (scene.disk // 4))
+        socket.send_fds(pair[0], [b"x"], [opened])
+        os.unlink(path)
+        os.close(opened)
     stay()
 
 

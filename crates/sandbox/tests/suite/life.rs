@@ -8,13 +8,14 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use innkeeper_sandbox::{
-    End, Job, Program, SandboxError, SandboxOptions, SandboxPolicy, StderrTap,
+    End, Job, Program, Sandbox, SandboxError, SandboxOptions, SandboxPolicy, StderrTap,
 };
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio_util::sync::CancellationToken;
 
 use super::harness::{
-    Interpreter, Scene, as_everybody, is_root, processes_with, rerun_command, sandbox, until,
+    Interpreter, Scene, as_everybody, is_root, launcher, processes_with, rerun_command, sandbox,
+    until,
 };
 
 /// Ignores what can be ignored, starts daemons in sessions of their own that hold a lock on a file, says so.
@@ -456,4 +457,82 @@ fn streams_can_be_opened_by_name() {
         "suite::life::streams_can_be_opened_by_name",
         opening_streams(),
     );
+}
+
+/// Programs expect signals to do what they do by default.
+#[tokio::test]
+async fn signals_are_as_programs_know_them() {
+    let script = "trap; set -o pipefail; yes | head -1; echo $?; grep SigIgn /proc/self/status";
+    let job = Job {
+        program: Program::new("/bin/bash", ["-c", script]),
+        ..Job::default()
+    };
+    let outcome = sandbox().run(job).await.unwrap();
+    let said = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    assert_eq!(said, "y\n141\nSigIgn:\t0000000000000000\n");
+}
+
+/// Limits that are lower already, as a service manager may have set them, are no obstacle.
+#[tokio::test]
+async fn lower_limits_of_the_server_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let wrapper = folder.path().join("launcher");
+    let script = format!(
+        "#!/bin/sh\nulimit -l 64; ulimit -n 100; ulimit -c 0\nexec {} \"$@\"\n",
+        launcher().display()
+    );
+    std::fs::write(&wrapper, script).unwrap();
+    std::fs::set_permissions(
+        &wrapper,
+        std::os::unix::fs::PermissionsExt::from_mode(0o755),
+    )
+    .unwrap();
+    let sandbox = Sandbox::new(SandboxOptions::new(wrapper));
+    let job = Job {
+        program: Program::new("/bin/sh", ["-c", "ulimit -n; ulimit -l"]),
+        ..Job::default()
+    };
+    let outcome = sandbox.run(job).await.unwrap();
+    assert_eq!(String::from_utf8_lossy(&outcome.stdout), "100\n64\n");
+}
+
+/// Somebody outside who was handed a pipe cannot hold up whoever waits for the program.
+#[tokio::test]
+async fn a_pipe_that_lives_on_is_not_waited_for() {
+    let Ok(python) = Interpreter::python() else {
+        return;
+    };
+    let shared = tempfile::tempdir().unwrap();
+    let socket = shared.path().canonicalize().unwrap().join("socket");
+    let take = format!(
+        "import socket, time\ns = socket.socket(socket.AF_UNIX)\ns.bind('{0}')\ns.listen()\nprint('ready', flush=True)\nc, _ = s.accept()\nkept = socket.recv_fds(c, 1, 1)\nprint('taken', flush=True)\ntime.sleep(1000)\n",
+        socket.display()
+    );
+    let give = format!(
+        "import socket\ns = socket.socket(socket.AF_UNIX)\ns.connect('{0}')\nsocket.send_fds(s, [b'x'], [1])\nprint('given')\n",
+        socket.display()
+    );
+    let policy = || {
+        let mut policy = SandboxPolicy {
+            read: python.read.clone(),
+            ..SandboxPolicy::default()
+        };
+        policy.write.push(shared.path().canonicalize().unwrap());
+        policy
+    };
+    let program = |code: &str| Program::new(python.path.clone(), ["-c", code]);
+    let sandbox = sandbox();
+    let mut taker = sandbox.start(program(&take), policy()).await.unwrap();
+    let mut said = BufReader::new(taker.stdout.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).await.unwrap();
+    let job = Job {
+        program: program(&give),
+        policy: policy(),
+        ..Job::default()
+    };
+    let outcome = sandbox.run(job).await.unwrap();
+    assert_eq!(outcome.end, End::Exit(0), "{outcome:?}");
+    assert_eq!(outcome.stdout, b"given\n");
+    taker.stop();
 }

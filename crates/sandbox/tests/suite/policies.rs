@@ -2,9 +2,12 @@
 
 use std::path::Path;
 
-use innkeeper_sandbox::{End, Job, Program, SandboxError, SandboxPolicy, Workspace, WorkspaceFile};
+use innkeeper_sandbox::{
+    End, Job, Program, Sandbox, SandboxError, SandboxOptions, SandboxPolicy, Workspace,
+    WorkspaceFile,
+};
 
-use super::harness::{Scene, sandbox};
+use super::harness::{Scene, launcher, sandbox};
 
 async fn refused(program: Program, policy: SandboxPolicy) -> SandboxError {
     let job = Job {
@@ -58,6 +61,64 @@ async fn roots_that_cannot_be_given() {
             );
         }
     }
+}
+
+/// What is closed shows nothing, though a folder around it was granted; roots below it show.
+#[tokio::test]
+async fn closed_folders_are_empty() {
+    let around = tempfile::tempdir().unwrap();
+    let around = around.path().canonicalize().unwrap();
+    let closed = around.join("closed");
+    let below = closed.join("plugins/one");
+    std::fs::create_dir_all(&below).unwrap();
+    for file in [
+        around.join("open"),
+        closed.join("secrets"),
+        below.join("script"),
+    ] {
+        std::fs::write(file, "").unwrap();
+    }
+    let mut options = SandboxOptions::new(launcher());
+    options.closed = vec![closed.clone()];
+    let sandbox = Sandbox::new(options);
+    let run = async |read: Vec<std::path::PathBuf>| {
+        let list = format!(
+            "cd {} && find . -type f | sort; touch closed/x",
+            around.display()
+        );
+        let job = Job {
+            program: Program::new("/bin/sh", ["-c", &list]),
+            policy: SandboxPolicy {
+                read,
+                ..SandboxPolicy::default()
+            },
+            ..Job::default()
+        };
+        sandbox.run(job).await
+    };
+    let outcome = run(vec![around.clone(), below.clone()]).await.unwrap();
+    let seen = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    assert_eq!(seen, "./closed/plugins/one/script\n./open\n");
+    assert_ne!(outcome.end, End::Exit(0), "something could be written");
+    let error = run(vec![closed.clone()]).await.unwrap_err();
+    assert!(matches!(error, SandboxError::Root { .. }), "{error}");
+}
+
+/// A folder that is full before anything has begun.
+#[tokio::test]
+async fn a_folder_that_is_full_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("old"), vec![1; 300 << 10]).unwrap();
+    let mut policy = SandboxPolicy::default();
+    policy.write.push(folder.path().to_owned());
+    policy.limits.disk = 100 << 10;
+    let error = refused(quiet(), policy).await;
+    let path = folder.path().canonicalize().unwrap();
+    assert!(
+        matches!(&error, SandboxError::Root { path: named, .. } if *named == path),
+        "{error}"
+    );
+    assert!(error.to_string().contains("holds"), "{error}");
 }
 
 #[tokio::test]

@@ -35,7 +35,7 @@ const MEMORY: &[&str] = &["limit: memory"];
 /// There is no such thing to fill.
 const NONE: &[&str] = &["EPERM", "ENOSYS"];
 
-const MEMORY_ROWS: [Row; 16] = [
+const MEMORY_ROWS: [Row; 19] = [
     row("bombs", "watches", Policy::Plugin, &["EMFILE"]),
     row("bombs", "memory_private", Policy::Plugin, MEMORY).limits(little_memory),
     row(
@@ -76,6 +76,15 @@ const MEMORY_ROWS: [Row; 16] = [
     row("bombs", "memory_in_system_v", Policy::Plugin, NONE).limits(little_memory),
     row("bombs", "memory_in_messages", Policy::Plugin, NONE).limits(little_memory),
     row("bombs", "memory_in_sockets", Policy::Plugin, MEMORY).limits(little_memory),
+    row("bombs", "memory_in_datagrams", Policy::Plugin, MEMORY).limits(little_memory),
+    row("bombs", "larger_buffers", Policy::Plugin, &["EPERM"]),
+    row(
+        "bombs",
+        "memory_behind_a_dead_leader",
+        Policy::Plugin,
+        MEMORY,
+    )
+    .limits(little_memory),
 ];
 
 const PROCESSES: &[&str] = &["limit: processes"];
@@ -99,10 +108,11 @@ const PROCESS_ROWS: [Row; 5] = [
 
 const CPU: &[&str] = &["limit: cpu"];
 
-/// Only a group of its own shows what children took whom nobody has waited for; without one the time must do.
+/// Only a group of its own shows what children took who lived for less than a look and whom nobody has waited for;
+/// without one the time must do.
 const CPU_OR_WALL: &[&str] = &["limit: cpu", "limit: wall"];
 
-const CPU_ROWS: [Row; 9] = [
+const CPU_ROWS: [Row; 10] = [
     row(
         "bombs",
         "spin_in_forgotten_children",
@@ -110,6 +120,7 @@ const CPU_ROWS: [Row; 9] = [
         CPU_OR_WALL,
     )
     .limits(little_cpu_and_time),
+    row("bombs", "spin_in_long_forgotten", Policy::Plugin, CPU).limits(little_cpu_and_time),
     row("bombs", "spin", Policy::Plugin, CPU).limits(little_cpu),
     row("bombs", "spin_in_many", Policy::Plugin, CPU).limits(little_cpu),
     row("bombs", "spin_in_threads", Policy::Plugin, CPU).limits(little_cpu),
@@ -146,13 +157,15 @@ const DISK: &[&str] = &["limit: disk"];
 /// Python is told, others are killed.
 const SIZE: &[&str] = &["limit: file_size", "EFBIG"];
 
-const DISK_ROWS: [Row; 15] = [
+const DISK_ROWS: [Row; 17] = [
     row("bombs", "disk_in_tmp", Policy::Plugin, DISK).limits(little_disk),
     row("bombs", "disk_in_shm", Policy::Plugin, DISK).limits(little_disk),
     row("bombs", "disk_in_data", Policy::Data, DISK).limits(little_disk),
     row("bombs", "disk_in_data_at_once", Policy::Data, DISK).limits(little_disk),
     row("bombs", "disk_without_names", Policy::Data, DISK).limits(little_disk),
     row("bombs", "disk_never_named", Policy::Data, DISK).limits(little_disk),
+    row("bombs", "disk_only_mapped", Policy::Data, DISK).limits(little_disk),
+    row("bombs", "disk_on_the_way", Policy::Data, DISK).limits(little_disk),
     row("bombs", "disk_behind_a_closed_door", Policy::Data, DISK).limits(little_disk),
     row("bombs", "disk_by_links", Policy::Data, &["one file"]).limits(little_disk),
     row("bombs", "tiny_files_in_tmp", Policy::Plugin, DISK),
