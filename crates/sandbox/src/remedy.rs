@@ -79,7 +79,10 @@ const fn is_shortage(layer: Layer, errno: i32) -> bool {
 fn remedy(layer: Layer, errno: i32) -> String {
     match (layer, errno) {
         (_, libc::ENOSYS) => "it needs Linux 5.12 or newer; in a container, its seccomp profile may forbid the call".to_owned(),
-        (Layer::UserNamespace | Layer::OtherNamespaces | Layer::Root | Layer::Unprivileged, _) => {
+        (Layer::Unprivileged, _) => {
+            "give the container or user namespace more users than root (`/etc/subuid`, `/etc/subgid`, `--userns`), or run Innkeeper as an ordinary user".to_owned()
+        }
+        (Layer::UserNamespace | Layer::OtherNamespaces | Layer::Root, _) => {
             "user namespaces must be allowed: `sysctl -w user.max_user_namespaces=15000`, on Debian `sysctl -w kernel.unprivileged_userns_clone=1`, on Ubuntu `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`; in Docker or Podman start the container with `--security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined`".to_owned()
         }
         (Layer::Proc, _) => {

@@ -9,6 +9,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 use super::sys::{self, Fork};
 use super::{Doing, Result, other};
 use crate::layers::Layer;
+use crate::wire::Fault;
 
 /// Inside.
 pub(super) const UID: u32 = 1000;
@@ -24,9 +25,9 @@ pub(super) struct Outer {
 }
 
 impl Outer {
-    /// Root gives way to somebody without rights. A root who knows no other users, as in some containers, is an ordinary
-    /// user to the rest of the machine, and is treated as one.
-    pub(super) fn of_this_process() -> Self {
+    /// Root gives way to somebody without rights. A root who knows no other users, as in some containers, may be an
+    /// ordinary user to the rest of the machine, and is treated as one then. If not there is nobody to be.
+    pub(super) fn of_this_process() -> Result<Self> {
         let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
         let own = Self {
             uid: uid.as_raw(),
@@ -34,16 +35,23 @@ impl Outer {
             is_root: false,
         };
         if !uid.is_root() {
-            return own;
+            return Ok(own);
         }
-        let known = |file| somebody(&fs::read_to_string(file).unwrap_or_default());
-        match (known("/proc/self/uid_map"), known("/proc/self/gid_map")) {
-            (Some(uid), Some(gid)) => Self {
+        let read = |file| fs::read_to_string(file).unwrap_or_default();
+        let (users, groups) = (read("/proc/self/uid_map"), read("/proc/self/gid_map"));
+        match (somebody(&users), somebody(&groups)) {
+            (Some(uid), Some(gid)) => Ok(Self {
                 uid,
                 gid,
                 is_root: true,
-            },
-            _ => own,
+            }),
+            _ if root_is_somebody_else(&users) => Ok(own),
+            _ => Err(Fault::Layer {
+                layer: Layer::Unprivileged,
+                doing: "looking for a user without rights, of whom this user namespace knows none"
+                    .to_owned(),
+                errno: libc::EPERM,
+            }),
         }
     }
 
@@ -63,24 +71,35 @@ impl Outer {
     }
 }
 
-/// Of the users that a namespace knows: the one we want, else the last, but never root.
-fn somebody(map: &str) -> Option<u32> {
-    let ranges = map.lines().filter_map(|line| {
+/// First, first outside, and last of each range of users that a namespace knows.
+fn ranges(map: &str) -> Vec<(u64, u64, u64)> {
+    let range = |line: &str| {
         let mut numbers = line.split_ascii_whitespace().map(str::parse::<u64>);
         let first = numbers.next()?.ok()?;
-        let count = numbers.nth(1)?.ok()?;
-        Some((first, first.checked_add(count)?.checked_sub(1)?))
-    });
-    let ranges: Vec<_> = ranges.collect();
+        let outside = numbers.next()?.ok()?;
+        let count = numbers.next()?.ok()?;
+        Some((first, outside, first.checked_add(count)?.checked_sub(1)?))
+    };
+    map.lines().filter_map(range).collect()
+}
+
+/// The one we want, else the last, but never root.
+fn somebody(map: &str) -> Option<u32> {
+    let ranges = ranges(map);
     let wanted = u64::from(OUTER);
-    if ranges
-        .iter()
-        .any(|(first, last)| (*first..=*last).contains(&wanted))
-    {
+    let has = |(first, _, last): &(u64, u64, u64)| (*first..=*last).contains(&wanted);
+    if ranges.iter().any(has) {
         return Some(OUTER);
     }
-    let last = ranges.iter().map(|(_, last)| *last).max()?;
+    let last = ranges.iter().map(|(.., last)| *last).max()?;
     u32::try_from(last).ok().filter(|id| *id != 0)
+}
+
+/// To the namespace around this one.
+fn root_is_somebody_else(map: &str) -> bool {
+    let ranges = ranges(map);
+    let root = ranges.iter().find(|(first, ..)| *first == 0);
+    root.is_some_and(|(_, outside, _)| *outside != 0)
 }
 
 fn write_maps(process: Pid, inside: (u32, u32), outside: (u32, u32), is_root: bool) -> Result<()> {
@@ -200,6 +219,13 @@ mod tests {
             ("x y z\n", None),
         ] {
             assert_eq!(somebody(map), expected, "{map:?}");
+        }
+    }
+
+    #[test]
+    fn root_of_a_namespace_may_be_an_ordinary_user() {
+        for (map, expected) in [("0 1000 1\n", true), ("0 0 1\n", false), ("", false)] {
+            assert_eq!(root_is_somebody_else(map), expected, "{map:?}");
         }
     }
 }

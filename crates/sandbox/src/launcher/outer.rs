@@ -63,10 +63,11 @@ fn receive(control: OwnedFd) -> std::result::Result<Handed, (OwnedFd, Fault)> {
         let [stdin, stdout, stderr, spec, collected] = <[OwnedFd; 5]>::try_from(descriptors)
             .map_err(|_| other("reading what to do", "descriptors are missing"))?;
         let (spec, files) = read_spec(spec)?;
-        Ok((spec, files, [stdin, stdout, stderr], collected))
+        let outer = Outer::of_this_process()?;
+        Ok((spec, files, [stdin, stdout, stderr], collected, outer))
     };
     match read() {
-        Ok((spec, files, stdio, collected)) => Ok(Handed {
+        Ok((spec, files, stdio, collected, outer)) => Ok(Handed {
             spec,
             files,
             control,
@@ -74,7 +75,7 @@ fn receive(control: OwnedFd) -> std::result::Result<Handed, (OwnedFd, Fault)> {
             collected,
             trees: Trees::default(),
             cgroup: crate::cgroup::Joined::default(),
-            outer: Outer::of_this_process(),
+            outer,
         }),
         Err(fault) => Err((control, fault)),
     }
