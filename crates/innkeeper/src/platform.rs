@@ -13,7 +13,7 @@ use innkeeper_tools::engine::NoEngine;
 use innkeeper_tools::plugin::{Consents, PluginLoader, PluginManager, PluginParts, PluginSettings};
 use innkeeper_tools::policy::Approver;
 use innkeeper_tools::registry::RegisterError;
-use innkeeper_tools::script::{Interpreters, SandboxRunner, ScriptLimits};
+use innkeeper_tools::script::{Interpreters, SandboxRunner};
 use innkeeper_tools::{
     BudgetLimits, FileLayer, Parts, Redactor, Secrets, SystemClock, ToolManager, builtin,
 };
@@ -61,12 +61,12 @@ impl Platform {
             interpreters: interpreters.clone(),
             files: files.clone(),
             run_ends: tools.run_ends().clone(),
-            limits: code_limits(&settings.scripts.limits()),
+            limits: CodeLimits::from(&settings.scripts.limits()),
         };
         register_builtins(&tools, settings.http.clone(), code).map_err(|error| unusable(&error))?;
         let plugins = PluginManager::new(PluginParts {
             manager: tools.clone(),
-            loader: PluginLoader::new(plugin_folders(home, &settings)),
+            loader: PluginLoader::new(plugin_folders(home, &settings)).closing(home.path()),
             consents: Consents::new(home.path()),
             settings: Arc::new(PluginSettings::new(home.path(), secrets)),
             runner: Arc::new(SandboxRunner::new(sandbox, interpreters)),
@@ -124,23 +124,6 @@ pub(crate) fn plugin_folders(home: &Home, settings: &Settings) -> Vec<PathBuf> {
     std::iter::once(home.file("plugins"))
         .chain(further.map(|path| home.path().join(path)))
         .collect()
-}
-
-/// A model's own programs are bounded as those of plugins are.
-fn code_limits(scripts: &ScriptLimits) -> CodeLimits {
-    let limits = CodeLimits::default();
-    CodeLimits {
-        room: innkeeper_sandbox::Limits {
-            cpu: Some(scripts.cpu),
-            memory: scripts.memory_bytes,
-            processes: scripts.processes,
-            open_files: scripts.open_files,
-            file_size: scripts.file_bytes,
-            disk: scripts.disk_bytes,
-            ..limits.room
-        },
-        ..limits
-    }
 }
 
 fn register_builtins(

@@ -35,7 +35,7 @@ pub use outcome::{Collected, End, Limit, Outcome, Usage};
 pub use policy::{
     Environment, HostGrant, Limits, Network, Program, SandboxPolicy, Workspace, WorkspaceFile,
 };
-pub use running::{Ended, Running};
+pub use running::{Ended, PipeReader, PipeWriter, Running};
 pub use sandbox::{Job, LAUNCHER_ARGUMENT, Sandbox, SandboxOptions, StderrTap};
 
 /// The first thing in `main` of a binary that is its own launcher: does not return if it was started as one.

@@ -14,6 +14,11 @@ use crate::host::Room;
 use crate::limits::END_GRACE;
 use crate::{Collected, End, SandboxError, Usage};
 
+/// The near end of a pipe that the program writes to.
+pub type PipeReader = Receiver;
+/// The near end of a pipe that the program reads from.
+pub type PipeWriter = Sender;
+
 /// Dropping it kills the program and everything it has started.
 #[derive(Debug)]
 pub struct Running {

@@ -20,6 +20,12 @@ pub trait Executor: Send + Sync {
     /// `call.context.cancel` fires when nobody wants the result any more; the future may also be dropped at
     /// any await. Either must leave nothing running.
     async fn execute(&self, call: Invocation) -> Result<Json, ToolError>;
+
+    /// Whether it ends by itself when the tool's time is over, and can then say more than that. It is stopped from
+    /// outside only a little later.
+    fn keeps_time(&self) -> bool {
+        false
+    }
 }
 
 /// One call on its way into an executor.

@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::limits::{MAX_HOOK_REASON_CHARS, MAX_HOOK_TIMEOUT};
+use crate::limits::{MAX_HOOK_REASON_CHARS, MAX_HOOK_TIMEOUT, TIMEKEEPER_GRACE};
 use crate::unwind::{Panicked, caught};
 
 macro_rules! points {
@@ -126,6 +126,11 @@ pub trait Hook: Send + Sync {
     fn timeout(&self) -> Duration {
         MAX_HOOK_TIMEOUT
     }
+    /// Whether it ends by itself when its time is over, and can then say more than that. It is stopped from outside
+    /// only a little later.
+    fn keeps_time(&self) -> bool {
+        false
+    }
     fn on_failure(&self) -> HookFailure {
         HookFailure::Refuse
     }
@@ -189,13 +194,17 @@ impl Hooks {
         let mut changed = Vec::new();
         for hook in self.of(point, about) {
             let timeout = hook.timeout().min(MAX_HOOK_TIMEOUT);
+            let wait = match hook.keeps_time() {
+                true => timeout + TIMEKEEPER_GRACE,
+                false => timeout,
+            };
             let work = caught(hook.run(subject));
-            let answer = match tokio::time::timeout(timeout, work).await {
+            let answer = match tokio::time::timeout(wait, work).await {
                 Ok(Ok(answer)) => answer,
                 Ok(Err(Panicked)) => Err(HookError("it broke down".to_owned())),
                 Err(_) => Err(HookError(format!(
                     "no answer within {} ms",
-                    timeout.as_millis()
+                    wait.as_millis()
                 ))),
             };
             let failure = match answer {

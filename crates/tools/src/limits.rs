@@ -45,6 +45,8 @@ pub const ASYNC_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// Least and most time that a tool can declare.
 pub const MIN_TIMEOUT: Duration = Duration::from_millis(1);
 pub const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+/// How much longer is waited for a tool or a hook that keeps the time itself, and can tell what it had done until then.
+pub const TIMEKEEPER_GRACE: Duration = Duration::from_secs(5);
 /// First and longest pause before a call is tried again.
 pub const MIN_BACK_OFF: Duration = Duration::from_millis(250);
 pub const MAX_BACK_OFF: Duration = Duration::from_secs(30);
@@ -400,10 +402,6 @@ pub const DEFAULT_CODE_TIMEOUT: Duration = Duration::from_secs(30);
 pub const MAX_CODE_TIMEOUT: Duration = Duration::from_secs(300);
 /// What a call may take beyond its code: waiting for its turn, reading files and keeping them.
 pub const CODE_SLACK: Duration = Duration::from_secs(120);
-/// Processor time of one execution, on all processors together.
-pub const MAX_CODE_CPU: Duration = Duration::from_secs(300);
-/// Memory of one execution or one session.
-pub const MAX_CODE_MEMORY_BYTES: u64 = 1 << 30;
 /// Most that code may print, to stdout and to stderr each.
 pub const MAX_CODE_PRINTED_BYTES: u64 = 8 << 20;
 /// How much of the end of stderr is kept.
@@ -430,8 +428,8 @@ pub const MAX_CODE_SESSIONS: usize = 16;
 pub const MAX_CODE_ENDED_SESSIONS: usize = 1_000;
 /// A session that is not used for so long ends.
 pub const CODE_SESSION_IDLE: Duration = Duration::from_secs(10 * 60);
-/// Processor time of a whole session.
-pub const MAX_CODE_SESSION_CPU: Duration = Duration::from_secs(900);
+/// How many times the processor time of one execution a whole session has.
+pub const CODE_SESSION_CPU_FACTOR: u32 = 10;
 /// Longest beginning of a session's answer, which names the files that follow.
 pub const MAX_CODE_ANSWER_BYTES: usize = 512 << 10;
 /// How long the end of a session's worker is waited for, once its pipes are closed or it was told to end.
@@ -448,6 +446,8 @@ pub const DEFAULT_WORKER_IDLE: Duration = Duration::from_secs(60);
 /// Least and most of that.
 pub const MIN_WORKER_IDLE: Duration = Duration::from_secs(1);
 pub const MAX_WORKER_IDLE: Duration = Duration::from_secs(60 * 60);
+/// Processor time of a worker in its whole life. One that has used it is ended, and the next call starts another.
+pub const WORKER_CPU: Duration = Duration::from_secs(60 * 60);
 /// Calls that one worker may be given at once.
 pub const MAX_WORKER_CONCURRENCY: usize = 64;
 /// Longest line from a worker; an answer is one line.

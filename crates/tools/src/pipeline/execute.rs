@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::limits::{
     ASYNC_TIMEOUT, MAX_BACK_OFF, MAX_TIMEOUT, MIN_BACK_OFF, MIN_TIMEOUT, SYNC_TIMEOUT,
+    TIMEKEEPER_GRACE,
 };
 use crate::registry::Tool;
 use crate::unwind::{Panicked, caught};
@@ -94,7 +95,12 @@ async fn attempt(job: &Job, attempt: u32, progress: &Progress) -> Result<Json, S
         },
     };
     let limit = timeout_of(job.tool.definition());
-    let work = tokio::time::timeout(limit, guarded(job.tool.executor().execute(invocation)));
+    let executor = job.tool.executor();
+    let wait = match executor.keeps_time() {
+        true => limit + TIMEKEEPER_GRACE,
+        false => limit,
+    };
+    let work = tokio::time::timeout(wait, guarded(executor.execute(invocation)));
     tokio::select! {
         biased;
         () = job.cancel.cancelled() => Err(Stopped::Cancelled),
@@ -102,7 +108,7 @@ async fn attempt(job: &Job, attempt: u32, progress: &Progress) -> Result<Json, S
             Ok(result) => result.map_err(Stopped::Failed),
             Err(_) => Err(Stopped::Failed(ToolError::new(
                 ErrorCode::ToolTimeout,
-                format!("no result within {}; it was stopped", spoken(limit)),
+                format!("no result within {}; it was stopped", spoken(wait)),
             ))),
         },
     }

@@ -16,6 +16,8 @@ struct Scripted {
     calls: AtomicU32,
     tokens: Mutex<Vec<CancellationToken>>,
     answer: Answer,
+    /// Says after the tool's time, and a second, that it is over.
+    keeps_time: bool,
 }
 
 #[async_trait]
@@ -29,8 +31,16 @@ impl Executor for Scripted {
             .push(call.context.cancel.clone());
         match (self.answer)(number) {
             Some(answer) => answer,
+            None if self.keeps_time => {
+                tokio::time::sleep(timeout_of(&call.tool) + Duration::from_secs(1)).await;
+                Err(ToolError::new(ErrorCode::ToolTimeout, "its last words"))
+            }
             None => std::future::pending().await,
         }
+    }
+
+    fn keeps_time(&self) -> bool {
+        self.keeps_time
     }
 }
 
@@ -42,14 +52,16 @@ fn job(
         calls: AtomicU32::new(0),
         tokens: Mutex::default(),
         answer: Box::new(answer),
+        keeps_time: false,
     });
+    (job_for(retry, executor.clone()), executor)
+}
+
+fn job_for(retry: u8, executor: Arc<dyn Executor>) -> Job {
     let definition = ToolDefinition::new("T", "", json!({"type": "object"}));
     let registry = Registry::default();
     let source = Source {
-        tools: vec![Offer::new(
-            Prepared::new(definition).unwrap(),
-            executor.clone(),
-        )],
+        tools: vec![Offer::new(Prepared::new(definition).unwrap(), executor)],
         ..Source::default()
     };
     registry.replace("test", source).unwrap();
@@ -57,7 +69,7 @@ fn job(
     let Lookup::Found(tool) = snapshot.find("T") else {
         panic!("registered");
     };
-    let job = Job {
+    Job {
         tool: tool.clone(),
         arguments: Map::new(),
         caller: Arc::new(Caller::person(RunId::new("r"))),
@@ -66,8 +78,7 @@ fn job(
         cancel: CancellationToken::new(),
         run: CancellationToken::new(),
         results: ResultLength::Capped,
-    };
-    (job, executor)
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -131,6 +142,21 @@ async fn time_is_limited_and_the_tool_is_told() {
     let tokens = executor.tokens.lock().unwrap();
     assert!(tokens.iter().all(CancellationToken::is_cancelled));
     assert!(!job.cancel.is_cancelled());
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_keeps_the_time_may_say_what_came_of_it() {
+    let job = job_for(
+        0,
+        Arc::new(Scripted {
+            calls: AtomicU32::new(0),
+            tokens: Mutex::default(),
+            answer: Box::new(|_| None),
+            keeps_time: true,
+        }),
+    );
+    let ended = run(&job, &Progress::default()).await;
+    assert!(matches!(ended.result, Err(Stopped::Failed(e)) if e.message == "its last words"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -24,6 +24,8 @@ const MANIFEST: &str = "plugin.yaml";
 #[derive(Debug, Clone)]
 pub struct PluginLoader {
     folders: Vec<PathBuf>,
+    /// No plugin may hold it: its scripts would see what is in there.
+    home: Option<PathBuf>,
 }
 
 /// One folder that is a plugin, or should be one.
@@ -40,7 +42,17 @@ pub struct Found {
 impl PluginLoader {
     /// Where two folders hold a plugin of the same name, the first folder wins.
     pub fn new(folders: Vec<PathBuf>) -> Self {
-        Self { folders }
+        Self {
+            folders,
+            home: None,
+        }
+    }
+
+    /// Refuses every plugin that has this folder in it, or is it.
+    #[must_use]
+    pub fn closing(mut self, home: &Path) -> Self {
+        self.home = Some(home.to_owned());
+        self
     }
 
     pub fn folders(&self) -> &[PathBuf] {
@@ -49,10 +61,11 @@ impl PluginLoader {
 
     /// Reads everything anew. Blocking. Sorted by name; a search folder that does not exist holds no plugins.
     pub fn scan(&self) -> Vec<Found> {
+        let home = self.home.as_deref().map(real);
         let mut all: Vec<Found> = self
             .folders
             .iter()
-            .flat_map(|folder| scan_folder(folder))
+            .flat_map(|folder| scan_folder(folder, home.as_deref()))
             .collect();
         let mut first: HashMap<String, PathBuf> = HashMap::new();
         for found in &mut all {
@@ -75,7 +88,7 @@ impl PluginLoader {
     }
 }
 
-fn scan_folder(folder: &Path) -> Vec<Found> {
+fn scan_folder(folder: &Path, home: Option<&Path>) -> Vec<Found> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
@@ -93,6 +106,14 @@ fn scan_folder(folder: &Path) -> Vec<Found> {
     let found = folders.into_iter().enumerate();
     found
         .map(|(index, folder)| match index < MAX_PLUGINS {
+            true if home.is_some_and(|home| home.starts_with(real(&folder))) => {
+                let message = format!(
+                    "the folder {} holds Innkeeper's home, and every script of the plugin would see the keys and files in it; move the plugin to a folder of its own, such as {}",
+                    folder.display(),
+                    home.unwrap_or(&folder).join("plugins").display()
+                );
+                broken(folder, about_folder(Code::HoldsHome, message))
+            }
             true => {
                 let reading = read_plugin_with_warnings(&folder);
                 Found {
@@ -108,6 +129,11 @@ fn scan_folder(folder: &Path) -> Vec<Found> {
             }
         })
         .collect()
+}
+
+/// Where it really is, if that can be found out.
+fn real(folder: &Path) -> PathBuf {
+    folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
 }
 
 fn broken(folder: PathBuf, problem: PluginProblem) -> Found {

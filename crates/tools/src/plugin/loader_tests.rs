@@ -22,6 +22,41 @@ fn manifest(name: &str) -> String {
 }
 
 #[test]
+fn a_plugin_that_holds_the_home_is_refused() {
+    let outside = tempfile::tempdir().unwrap();
+    let at = |path: &str| outside.path().join(path);
+    for plugin in ["all", "side"] {
+        std::fs::create_dir_all(at(plugin).join("deep/home")).unwrap();
+        std::fs::write(
+            at(plugin).join("plugin.yaml"),
+            format!("name: {plugin}\nversion: \"1.0\"\n"),
+        )
+        .unwrap();
+    }
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(at("all/deep"), at("link")).unwrap();
+    let loader = PluginLoader::new(vec![outside.path().to_owned()]);
+    for (home, refused) in [
+        ("all/deep/home", true),
+        ("all", true),
+        #[cfg(unix)]
+        ("link/home", true),
+        ("alligator", false),
+        ("elsewhere", false),
+    ] {
+        for found in loader.clone().closing(&at(home)).scan() {
+            let Err(problems) = &found.outcome else {
+                assert!(!refused || found.name == "side", "{home}: {}", found.name);
+                continue;
+            };
+            assert!(refused && found.name == "all", "{home}: {problems:?}");
+            assert_eq!(problems[0].code, "plugin.holds_home");
+            assert!(problems[0].message.contains("move the plugin"));
+        }
+    }
+}
+
+#[test]
 fn a_broken_plugin_harms_no_other() {
     let home = tempfile::tempdir().unwrap();
     plugin(home.path(), "bad", "name: [");

@@ -135,6 +135,41 @@ fn problems(standing: Standing) -> Vec<(&'static str, String)> {
 
 const CALL: &str = "<ACTION><Echo><text>good evening</text></Echo></ACTION>";
 
+/// The platform's own timer is as long, and must not come first.
+#[tokio::test]
+async fn a_script_that_is_out_of_time_is_heard_to_its_end() {
+    let house = House::new().await;
+    let root = house.plugin("slow", "");
+    write(
+        &root.join("slow.py"),
+        "import sys, time\nprint('counting sheep', file=sys.stderr, flush=True)\ntime.sleep(600)\n",
+    );
+    for (id, protocol) in [("Slow", "stdio"), ("SlowWorker", "jsonrpc")] {
+        let tool = json!({
+            "id": id,
+            "description": "Takes long.",
+            "implementation": {
+                "type": "script", "command": "python slow.py", "timeout": 2_000, "protocol": protocol,
+            },
+        });
+        write(
+            &root.join(format!("tools/{id}.tool.json")),
+            &tool.to_string(),
+        );
+    }
+    house.plugins.reload();
+    house.accept("slow");
+    for id in ["Slow", "SlowWorker"] {
+        let said = house.say(&format!("<ACTION><{id}/></ACTION>")).await;
+        let [said] = said.as_slice() else {
+            panic!("{said:?}");
+        };
+        for part in ["tool.timeout", "2000 ms", "counting sheep"] {
+            assert!(said.contains(part), "no {part} in {said}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_plugin_waits_until_a_person_has_accepted_what_it_asks_for() {
     let house = House::new().await;

@@ -40,6 +40,7 @@ codes! {
     TooManyFiles = "plugin.too_many_files";
     TooManyTools = "plugin.too_many_tools";
     TooManyNodes = "plugin.too_many_nodes";
+    HoldsHome = "plugin.holds_home";
     LinkOutside = "plugin.link_outside";
     // What is written in them.
     BadYaml = "plugin.bad_yaml";

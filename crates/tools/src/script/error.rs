@@ -54,6 +54,12 @@ pub enum ScriptError {
         limits: ScriptLimits,
         stderr: Vec<u8>,
     },
+    /// Nothing was run: what it may write to is full from before, or closed.
+    #[error(
+        "the script could not be run: its data folder {} cannot be used: {why}; delete files in it that are no longer needed and see that Innkeeper may read and write there, or let whoever runs Innkeeper raise `disk_mb` under [scripts] in innkeeper.toml",
+        path.display()
+    )]
+    DataFolder { path: PathBuf, why: String },
     #[error("the script was stopped before its end")]
     Cancelled,
     #[error("'{program}' could not be run: {why}")]
@@ -100,6 +106,9 @@ impl From<ScriptError> for ToolError {
                 .permanent(),
             ScriptError::Cancelled => Self::new(ErrorCode::ToolCancelled, message),
             ScriptError::Io { .. } => Self::failed(message).because("script.io"),
+            ScriptError::DataFolder { .. } => Self::unavailable(message)
+                .because("script.data_folder")
+                .permanent(),
             ScriptError::Sandbox(SandboxError::Root { .. }) => Self::unavailable(message)
                 .because("sandbox.root")
                 .permanent(),

@@ -165,12 +165,17 @@ impl Executor for ScriptExecutor {
             }
         }
     }
+
+    /// The script's last words tell what it was waiting for.
+    fn keeps_time(&self) -> bool {
+        true
+    }
 }
 
-/// What the command says, else what the tool says.
+/// What the command says, and no more than the tool says.
 pub(super) fn timeout(command: &ScriptCommand, tool: &ToolDefinition) -> Duration {
     let of_tool = tool.execution.timeout_ms.map(Duration::from_millis);
-    let asked = command.timeout.or(of_tool);
+    let asked = [command.timeout, of_tool].into_iter().flatten().min();
     asked
         .unwrap_or(DEFAULT_SCRIPT_TIMEOUT)
         .min(MAX_SCRIPT_TIMEOUT)

@@ -435,6 +435,36 @@ print(json.dumps({
 }
 
 #[tokio::test]
+async fn a_hook_that_is_out_of_time_is_heard_to_its_end() {
+    let house = House::new();
+    let code =
+        "import sys, time; print('at ' + 'the gate', file=sys.stderr, flush=True); time.sleep(600)";
+    let declaration = HookDeclaration {
+        point: HookPoint::ToolBeforeCall,
+        command: python(code),
+        order: 0,
+        timeout: Duration::from_secs(2),
+        on_failure: HookFailure::Refuse,
+        tools: Vec::new(),
+    };
+    let hook = ScriptHook::new(house.host.clone(), house.plugin.clone(), declaration);
+    let hooks = Hooks::new([Arc::new(hook) as Arc<dyn Hook>]);
+    let asked = hooks
+        .ask(
+            HookPoint::ToolBeforeCall,
+            &["T"],
+            &mut json!({"tool": "T"}),
+            |_, _| Ok(()),
+        )
+        .await;
+    let reason = asked.unwrap_err().reason;
+    assert!(
+        reason.contains("2000 ms") && reason.ends_with("at the gate"),
+        "{reason}"
+    );
+}
+
+#[tokio::test]
 async fn what_goes_in_is_bounded() {
     let house = House::new();
     let large = "x".repeat(MAX_SCRIPT_INPUT_BYTES);
@@ -452,7 +482,8 @@ fn a_script_has_the_time_it_was_given_and_no_more() {
     for (command_says, tool_says, expected) in [
         (None, None, DEFAULT_SCRIPT_TIMEOUT),
         (None, Some(5_000), Duration::from_secs(5)),
-        (Some(7), Some(5_000), Duration::from_secs(7)),
+        (Some(3), Some(5_000), Duration::from_secs(3)),
+        (Some(7), Some(5_000), Duration::from_secs(5)),
         (Some(1_000_000), None, MAX_SCRIPT_TIMEOUT),
         (None, Some(u64::MAX), MAX_SCRIPT_TIMEOUT),
     ] {

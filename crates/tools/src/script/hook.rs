@@ -112,6 +112,11 @@ impl Hook for ScriptHook {
         self.declaration.timeout.min(MAX_HOOK_TIMEOUT)
     }
 
+    /// The script's last words tell what it was waiting for.
+    fn keeps_time(&self) -> bool {
+        true
+    }
+
     fn on_failure(&self) -> HookFailure {
         self.declaration.on_failure
     }

@@ -23,7 +23,9 @@ const PARTS: &[&str] = &[
     "libexec",
     "pyvenv.cfg",
     "share/zoneinfo",
-    "ssl",
+    "ssl/cert.pem",
+    "ssl/certs",
+    "ssl/openssl.cnf",
 ];
 
 /// What an interpreter says of itself.

@@ -71,6 +71,9 @@ fn an_installation_of_its_own_gives_its_parts() {
         "py/lib/python3.11/os.py",
         "py/lib64 -> lib",
         "py/ssl/cert.pem",
+        "py/ssl/certs/one.pem",
+        "py/ssl/openssl.cnf",
+        "py/ssl/private/key.pem",
         "py/share/secret",
         "py/share/zoneinfo/UTC",
         "py/.env",
@@ -87,11 +90,13 @@ fn an_installation_of_its_own_gives_its_parts() {
             "py/lib",
             "py/lib64",
             "py/share/zoneinfo",
-            "py/ssl"
+            "py/ssl/cert.pem",
+            "py/ssl/certs",
+            "py/ssl/openssl.cnf",
         ]
     );
     // Without being told: the `lib` beside `bin`.
-    assert_eq!(tree.needs("py/bin/python3", &[], &[], &[]).len(), 5);
+    assert_eq!(tree.needs("py/bin/python3", &[], &[], &[]).len(), 7);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! Says in the sandbox's words what a [`ScriptJob`] says in ours, and the other way round what came of it. How a
 //! program is kept in is the sandbox's business.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -16,6 +17,7 @@ use super::stderr::Stderr;
 use super::{
     ExitKind, Interpreters, ScriptEnd, ScriptError, ScriptJob, ScriptLimits, ScriptRunner,
 };
+use crate::limits::WORKER_CPU;
 
 /// Folders of programs that are in every sandbox.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -75,26 +77,20 @@ impl ScriptRunner for SandboxRunner {
                 cancel: job.cancel,
             })
             .await
-            .map_err(|error| not_run(&job.program, error))?;
+            .map_err(|error| not_run(&job.program, &job.reach.write, error))?;
         let (stderr, truncated) = locked(&tail).finish();
         told(outcome, &job.limits, stderr, truncated)
     }
 
     async fn start(&self, job: ScriptJob) -> Result<Running, ScriptError> {
         let found = self.find(&job).await?;
-        let stays = Limits {
-            wall: None,
-            // Of one that stays, each answer is waited for only so long.
-            cpu: None,
-            ..limits(&job.limits)
-        };
-        let policy = policy(&job, &found, stays);
+        let policy = policy(&job, &found, staying(&job.limits));
         let program = Program::new(found.path, job.arguments);
         let starting = self.sandbox.start(program, policy);
         tokio::select! {
             biased;
             () = job.cancel.cancelled() => Err(ScriptError::Cancelled),
-            started = starting => started.map_err(|error| not_run(&job.program, error)),
+            started = starting => started.map_err(|error| not_run(&job.program, &job.reach.write, error)),
         }
     }
 }
@@ -163,6 +159,15 @@ fn limits(limits: &ScriptLimits) -> Limits {
     }
 }
 
+/// The same for a program that stays: each answer is waited for only so long, and what it uses adds up over many calls.
+fn staying(limits: &ScriptLimits) -> Limits {
+    Limits {
+        wall: None,
+        cpu: Some(limits.cpu.max(WORKER_CPU)),
+        ..self::limits(limits)
+    }
+}
+
 fn told(
     outcome: Outcome,
     limits: &ScriptLimits,
@@ -172,8 +177,11 @@ fn told(
     let exit = match outcome.end {
         End::Exit(code) => ExitKind::Code(code),
         End::Signal(signal) => ExitKind::Signal(signal),
-        // It was refused something, and coped.
-        End::Limit { exit: Some(0), .. } => ExitKind::Code(0),
+        // It was refused something, and coped. The other limits end a program, or leave its work undone.
+        End::Limit {
+            limit: Limit::OpenFiles | Limit::FileSize | Limit::Processes,
+            exit: Some(0),
+        } => ExitKind::Code(0),
         End::Cancelled => return Err(ScriptError::Cancelled),
         End::Limit { limit, .. } => {
             let stderr = whole_lines(stderr, stderr_truncated);
@@ -208,8 +216,11 @@ pub(super) fn whole_lines(mut stderr: Vec<u8>, truncated: bool) -> Vec<u8> {
     stderr
 }
 
-fn not_run(program: &str, error: SandboxError) -> ScriptError {
+fn not_run(program: &str, writable: &[PathBuf], error: SandboxError) -> ScriptError {
     match error {
+        SandboxError::Root { path, why } if writable.contains(&path) => {
+            ScriptError::DataFolder { path, why }
+        }
         SandboxError::Cancelled => ScriptError::Cancelled,
         SandboxError::Unavailable { layer, why, remedy } => {
             ScriptError::NoSandbox { layer, why, remedy }

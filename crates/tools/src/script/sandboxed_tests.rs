@@ -373,6 +373,65 @@ print('coped')";
     );
 }
 
+#[test]
+fn only_what_a_program_can_cope_with_is_forgiven() {
+    for limit in Limit::ALL {
+        let outcome = Outcome {
+            end: End::Limit {
+                limit,
+                exit: Some(0),
+            },
+            stdout: b"done".to_vec(),
+            stderr: Vec::new(),
+            stdout_truncated: false,
+            stderr_truncated: false,
+            usage: innkeeper_sandbox::Usage::default(),
+            files: Vec::new(),
+            files_left: 0,
+        };
+        let copes = matches!(limit, Limit::OpenFiles | Limit::FileSize | Limit::Processes);
+        let told = told(outcome, &ScriptLimits::default(), Vec::new(), false);
+        assert_eq!(told.is_ok(), copes, "{limit}: {told:?}");
+    }
+}
+
+#[test]
+fn a_program_that_stays_has_no_end_and_still_a_bound() {
+    let limits = ScriptLimits::default();
+    let long = ScriptLimits {
+        cpu: 2 * WORKER_CPU,
+        ..limits
+    };
+    for (limits, cpu) in [(limits, WORKER_CPU), (long, 2 * WORKER_CPU)] {
+        let stays = staying(&limits);
+        assert_eq!((stays.wall, stays.cpu), (None, Some(cpu)));
+        assert_eq!(stays.memory, limits.memory_bytes);
+    }
+}
+
+#[test]
+fn a_data_folder_that_cannot_be_used_is_named_with_the_remedy() {
+    let data = PathBuf::from("/home/plugin-data/p");
+    let root = |path: &str| SandboxError::Root {
+        path: path.into(),
+        why: "it holds 300 MiB already".to_owned(),
+    };
+    for (path, reason, remedy) in [
+        ("/home/plugin-data/p", "script.data_folder", true),
+        ("/home/plugins/p", "sandbox.root", false),
+    ] {
+        let error = not_run("python", std::slice::from_ref(&data), root(path));
+        let error = ToolError::from(error);
+        assert_eq!(error.reason.as_deref(), Some(reason));
+        assert!(!error.may_pass());
+        for part in [path, "it holds 300 MiB already"] {
+            assert!(error.message.contains(part), "no {part} in {error}");
+        }
+        let told = error.message.contains("delete files") && error.message.contains("`disk_mb`");
+        assert_eq!(told, remedy, "{error}");
+    }
+}
+
 #[tokio::test]
 async fn lines_on_stderr_are_read_while_it_runs() {
     let house = House::new();

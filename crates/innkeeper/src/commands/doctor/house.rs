@@ -175,7 +175,7 @@ fn plugins(home: &Home, settings: &Settings, lang: Lang) -> Check {
     let folders: Vec<PathBuf> = plugin_folders(home, settings);
     let consents = Consents::new(home.path());
     let mut counted = Counted::default();
-    for found in PluginLoader::new(folders).scan() {
+    for found in PluginLoader::new(folders).closing(home.path()).scan() {
         let Ok(package) = found.outcome else {
             counted.broken += 1;
             continue;

@@ -22,12 +22,11 @@ use innkeeper_sandbox::{Limits, Sandbox, SandboxError};
 
 use super::Tool;
 use crate::limits::{
-    CODE_SESSION_IDLE, DEFAULT_CODE_TIMEOUT, MAX_CODE_BYTES, MAX_CODE_CPU, MAX_CODE_MEMORY_BYTES,
-    MAX_CODE_PRINTED_BYTES, MAX_CODE_SESSION_CPU, MAX_CODE_SESSIONS, MAX_CODE_STDERR_BYTES,
-    MAX_CODE_TIMEOUT,
+    CODE_SESSION_CPU_FACTOR, CODE_SESSION_IDLE, DEFAULT_CODE_TIMEOUT, MAX_CODE_BYTES,
+    MAX_CODE_PRINTED_BYTES, MAX_CODE_SESSIONS, MAX_CODE_STDERR_BYTES, MAX_CODE_TIMEOUT,
 };
 use crate::run_end::RunEnds;
-use crate::script::Interpreters;
+use crate::script::{Interpreters, ScriptLimits};
 use crate::{FileLayer, ToolError};
 use execute::Execute;
 use session::Session;
@@ -58,22 +57,33 @@ pub struct CodeLimits {
     pub session_idle: Duration,
 }
 
-impl Default for CodeLimits {
-    fn default() -> Self {
+/// A model's own programs are bounded as those of plugins are.
+impl From<&ScriptLimits> for CodeLimits {
+    fn from(scripts: &ScriptLimits) -> Self {
         Self {
             timeout: DEFAULT_CODE_TIMEOUT,
             max_timeout: MAX_CODE_TIMEOUT,
             room: Limits {
-                cpu: Some(MAX_CODE_CPU),
-                memory: MAX_CODE_MEMORY_BYTES,
+                wall: None,
+                cpu: Some(scripts.cpu),
+                memory: scripts.memory_bytes,
+                processes: scripts.processes,
+                open_files: scripts.open_files,
+                file_size: scripts.file_bytes,
+                disk: scripts.disk_bytes,
                 output: MAX_CODE_PRINTED_BYTES,
                 stderr_kept: MAX_CODE_STDERR_BYTES,
-                ..Limits::default()
             },
-            session_cpu: MAX_CODE_SESSION_CPU,
+            session_cpu: scripts.cpu.saturating_mul(CODE_SESSION_CPU_FACTOR),
             sessions: MAX_CODE_SESSIONS,
             session_idle: CODE_SESSION_IDLE,
         }
+    }
+}
+
+impl Default for CodeLimits {
+    fn default() -> Self {
+        Self::from(&ScriptLimits::default())
     }
 }
 

@@ -7,13 +7,12 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use innkeeper_sandbox::{
-    Collected, End, Ended, Limit, Limits, Program, Running, Sandbox, SandboxPolicy, Usage,
-    Workspace, WorkspaceFile,
+    Collected, End, Ended, Limit, Limits, PipeReader, PipeWriter, Program, Running, Sandbox,
+    SandboxPolicy, Usage, Workspace, WorkspaceFile,
 };
 use serde::Deserialize;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::frames::{Frames, Piece};
@@ -30,7 +29,7 @@ const DRIVER: &str = include_str!("driver.py");
 /// Dropping it ends it.
 pub(super) struct Worker {
     running: Running,
-    stdin: Sender,
+    stdin: PipeWriter,
     stdout: Stream,
     stderr: Stream,
     limits: Limits,
@@ -39,7 +38,7 @@ pub(super) struct Worker {
 }
 
 struct Stream {
-    pipe: Receiver,
+    pipe: PipeReader,
     frames: Frames,
 }
 
@@ -218,7 +217,7 @@ fn mark() -> Result<String, ToolError> {
     Ok(format!("{:032x}", u128::from_le_bytes(bytes)))
 }
 
-async fn tell(stdin: &mut Sender, mark: &str, order: &Order) -> std::io::Result<()> {
+async fn tell(stdin: &mut PipeWriter, mark: &str, order: &Order) -> std::io::Result<()> {
     let files: Vec<_> = order
         .files
         .iter()
@@ -297,7 +296,7 @@ impl Listener {
 }
 
 impl Stream {
-    fn new(pipe: Receiver) -> Self {
+    fn new(pipe: PipeReader) -> Self {
         Self {
             pipe,
             frames: Frames::default(),

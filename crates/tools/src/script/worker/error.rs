@@ -39,6 +39,11 @@ pub enum WorkerError {
     Cancelled,
     #[error("the arguments have more than {MAX_SCRIPT_INPUT_BYTES} bytes; give less at once")]
     TooLarge,
+    /// It answered this call, but not in a way that anybody could read.
+    #[error(
+        "the worker's answer cannot be read: {why}; it has to be one line of JSON-RPC 2.0 in UTF-8, with the id of the call and either a result or an error"
+    )]
+    Malformed { why: String },
     /// The worker itself says that it did not work.
     #[error("{}", .0.message)]
     Told(RpcError),
@@ -71,6 +76,9 @@ impl WorkerError {
             }
             Self::Cancelled => ToolError::new(ErrorCode::ToolCancelled, message),
             Self::TooLarge => ToolError::invalid(message).because("script.input_too_large"),
+            Self::Malformed { .. } => ToolError::new(ErrorCode::ToolResultInvalid, message)
+                .because("script.worker_protocol")
+                .permanent(),
             Self::Told(error) => {
                 let message = redactor.redact_text(&error.message);
                 answer::of_rpc_error(error.code, &message, &error.data)

@@ -36,6 +36,30 @@ async fn one_worker_answers_call_after_call() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_that_cannot_be_read_fails_its_call_at_once() {
+    let mut theatre = Theatre::new(4);
+    let begun = Instant::now();
+    let calling = theatre.call(&spec("p"));
+    let mut far = theatre.worker().await;
+    let id = far.called().await;
+    far.print(&format!(
+        "{{\"jsonrpc\": \"2.0\", \"id\": {id}, \"result\": NaN}}\n"
+    ))
+    .await;
+    let error = calling.await.unwrap().unwrap_err();
+    let told = error.told(&Redactor::default());
+    assert_eq!(told.reason.as_deref(), Some("script.worker_protocol"));
+    assert!(told.message.contains("it is no JSON"), "{told}");
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+    // The worker itself goes on.
+    let next = theatre.call(&spec("p"));
+    let id = far.called().await;
+    far.answer(id, json!("two")).await;
+    assert_eq!(next.await.unwrap(), Ok(json!("two")));
+    assert!(theatre.no_worker());
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_differs_is_another_worker() {
     type Change = fn(&mut WorkerSpec);
     let changes: [(&str, Change); 8] = [

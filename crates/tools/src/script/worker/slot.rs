@@ -104,6 +104,7 @@ impl Slot {
                 Err(NoResult::Undelivered) => continue,
                 Err(NoResult::TooLarge) => Err(WorkerError::TooLarge),
                 Err(NoResult::Told(error)) => Err(WorkerError::Told(error)),
+                Err(NoResult::Malformed(why)) => Err(WorkerError::Malformed { why }),
                 Err(NoResult::Died { how, last_words }) => {
                     Err(WorkerError::Died { how, last_words })
                 }

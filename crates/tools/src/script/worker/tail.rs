@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::limits::{MAX_SCRIPT_LINE_BYTES, MAX_SCRIPT_STDERR_BYTES};
+use crate::limits::MAX_SCRIPT_STDERR_BYTES;
 
 /// Clones are the same tail.
 #[derive(Debug, Clone, Default)]
@@ -31,14 +31,13 @@ impl Tail {
         self.lock().push(bytes);
     }
 
-    /// A line of its own, the beginning of it if it is long.
+    /// A line of its own. A long one is not cut here: its end could be half a secret, which nobody would recognise.
     pub(super) fn line(&self, text: &str) {
         let mut kept = self.lock();
         if !kept.bytes.is_empty() && !kept.bytes.ends_with(b"\n") {
             kept.push(b"\n");
         }
-        let text = text.as_bytes();
-        kept.push(text.get(..MAX_SCRIPT_LINE_BYTES).unwrap_or(text));
+        kept.push(text.as_bytes());
         kept.push(b"\n");
     }
 
@@ -105,9 +104,24 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_cut() {
-        let tail = Tail::default();
-        tail.line(&"ü".repeat(MAX_SCRIPT_LINE_BYTES));
-        assert!(tail.last_words().as_str().len() <= MAX_SCRIPT_LINE_BYTES + 3);
+    fn a_secret_in_a_line_is_kept_whole_or_not_at_all() {
+        for before in [
+            0,
+            4_090,
+            MAX_SCRIPT_STDERR_BYTES - 12,
+            MAX_SCRIPT_STDERR_BYTES - 4,
+            40_000,
+        ] {
+            let tail = Tail::default();
+            tail.line(&format!("{}hunter22-----", "x".repeat(before)));
+            tail.line("end");
+            let text = tail.last_words();
+            let text = text.as_str().replace("hunter22", "");
+            assert!(
+                !text.contains("hunt") && !text.contains("22"),
+                "{before}: {text}"
+            );
+            assert!(text.ends_with("end"));
+        }
     }
 }

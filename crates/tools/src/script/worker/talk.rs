@@ -15,6 +15,8 @@ use crate::limits::{MAX_WORKER_REFUSALS, WORKER_CANCEL_GRACE};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum NoResult {
     Told(RpcError),
+    /// It answered in a way that cannot be read; this is why.
+    Malformed(String),
     Died {
         how: String,
         last_words: LastWords,
@@ -139,6 +141,13 @@ impl Talk {
                     .tail
                     .line(&format!("(an answer to {id}, which nobody asked)")),
             },
+            Incoming::Malformed { id, why } => {
+                self.tail.line(&String::from_utf8_lossy(line));
+                if let Some(flight) = self.flights.remove(&id) {
+                    self.answered = true;
+                    let _ = flight.reply.send(Err(NoResult::Malformed(why)));
+                }
+            }
             Incoming::Progress {
                 id,
                 fraction,

@@ -1,6 +1,7 @@
 //! What host and worker say to each other: JSON-RPC 2.0, one object a line. Pure.
 //!
-//! Reading never fails: what is no message is a stray line, and somebody else keeps it for people to read.
+//! Reading never fails: what is no message is a stray line, and somebody else keeps it for people to read. What is meant
+//! as an answer and is none says whose it was, so that nobody waits for a better one.
 
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
@@ -11,6 +12,11 @@ pub(super) enum Incoming {
     Answer {
         id: u64,
         outcome: Result<Json, RpcError>,
+    },
+    /// Meant as the answer to this call, and not to be read as one; this is why.
+    Malformed {
+        id: u64,
+        why: String,
     },
     Progress {
         id: u64,
@@ -51,16 +57,18 @@ pub(super) fn read(line: &[u8]) -> Incoming {
         Ok(Json::Object(message)) => message,
         // A list that was printed by mistake is no batch.
         Ok(Json::Array(items)) if items.first().is_some_and(is_message) => return Incoming::Batch,
-        _ => return stray(),
+        Ok(_) => return stray(),
+        Err(error) => return unreadable(line, &error).unwrap_or_else(stray),
     };
     if message.get("jsonrpc").and_then(Json::as_str) != Some("2.0") {
-        return stray();
+        return without_version(&message).unwrap_or_else(stray);
     }
     let id = message.remove("id");
     match (message.remove("method"), id) {
-        (None, Some(id)) => match id.as_u64() {
-            Some(id) => answer(id, message).unwrap_or_else(stray),
-            None => stray(),
+        (None, Some(id)) => match (id.as_u64(), meant(&id)) {
+            (Some(id), _) => answer(id, message),
+            (None, Some(id)) => malformed(id, "its id is not the number that the call had"),
+            (None, None) => stray(),
         },
         (Some(Json::String(method)), None | Some(Json::Null)) => {
             let params = message.remove("params");
@@ -75,8 +83,55 @@ fn is_message(item: &Json) -> bool {
     item.get("jsonrpc").is_some()
 }
 
+fn malformed(id: u64, why: impl Into<String>) -> Incoming {
+    let why = why.into();
+    Incoming::Malformed { id, why }
+}
+
+/// The number behind an id that came back as a text or as `1.0`.
+fn meant(id: &Json) -> Option<u64> {
+    match id {
+        Json::String(text) => text.parse().ok(),
+        Json::Number(number) => number.to_string().strip_suffix(".0")?.parse().ok(),
+        _ => None,
+    }
+}
+
+/// Has nothing but the parts of an answer: whoever wrote it has forgotten one.
+fn without_version(message: &Map<String, Json>) -> Option<Incoming> {
+    let is_part = |key: &String| ["jsonrpc", "id", "result", "error"].contains(&key.as_str());
+    let answers = message.contains_key("result") || message.contains_key("error");
+    let id = message.get("id")?.as_u64()?;
+    (answers && message.keys().all(is_part))
+        .then(|| malformed(id, "it has no \"jsonrpc\": \"2.0\""))
+}
+
+/// No JSON, such as an answer with `NaN` in it, but the only call that it speaks of is plain.
+fn unreadable(line: &[u8], error: &serde_json::Error) -> Option<Incoming> {
+    let text = String::from_utf8_lossy(line);
+    let looks_like_answer = text.trim_start().starts_with('{')
+        && text.contains("\"jsonrpc\"")
+        && !text.contains("\"method\"");
+    if !looks_like_answer {
+        return None;
+    }
+    let mut ids = text.split("\"id\"").skip(1).map(|behind| {
+        let value = behind.trim_start().strip_prefix(':')?.trim_start();
+        let end = value.find(|c: char| !c.is_ascii_digit());
+        value.get(..end?)?.parse::<u64>().ok()
+    });
+    let id = ids.next()??;
+    if !ids.all(|other| other == Some(id)) {
+        return None;
+    }
+    Some(match std::str::from_utf8(line) {
+        Err(_) => malformed(id, "it is not UTF-8"),
+        Ok(_) => malformed(id, format!("it is no JSON: {error}")),
+    })
+}
+
 /// Has either a result or an error, never both.
-fn answer(id: u64, mut message: Map<String, Json>) -> Option<Incoming> {
+fn answer(id: u64, mut message: Map<String, Json>) -> Incoming {
     let outcome = match (message.remove("result"), message.remove("error")) {
         (Some(result), None | Some(Json::Null)) => Ok(result),
         (None | Some(Json::Null), Some(Json::Object(mut error))) => Err(RpcError {
@@ -87,9 +142,13 @@ fn answer(id: u64, mut message: Map<String, Json>) -> Option<Incoming> {
             },
             data: error.remove("data").unwrap_or_default(),
         }),
-        _ => return None,
+        (None, None | Some(Json::Null)) => {
+            return malformed(id, "it has neither a result nor an error");
+        }
+        (Some(Json::Null) | None, Some(_)) => return malformed(id, "its error is no object"),
+        (Some(_), Some(_)) => return malformed(id, "it has both a result and an error"),
     };
-    Some(Incoming::Answer { id, outcome })
+    Incoming::Answer { id, outcome }
 }
 
 fn notification(method: &str, params: Option<Json>) -> Option<Incoming> {

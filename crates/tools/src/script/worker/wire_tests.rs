@@ -103,16 +103,17 @@ fn everything_else_is_stray() {
         "[]",
         "[1, 2]",
         "{}",
-        r#"{"id":1,"result":1}"#,
-        r#"{"jsonrpc":"1.0","id":1,"result":1}"#,
         r#"{"jsonrpc":"2.0"}"#,
-        r#"{"jsonrpc":"2.0","id":1}"#,
-        r#"{"jsonrpc":"2.0","id":"1","result":1}"#,
         r#"{"jsonrpc":"2.0","id":-1,"result":1}"#,
         r#"{"jsonrpc":"2.0","id":1.5,"result":1}"#,
+        r#"{"jsonrpc":"2.0","id":"one","result":1}"#,
+        r#"{"id":1,"result":1,"of":"a record"}"#,
+        r#"{"id":1}"#,
+        r#"{"jsonrpc":"2.0","method":"progress","params":{"id":1,"fraction":NaN}}"#,
+        r#"{"jsonrpc":"2.0","result":{"id":2,"x":NaN},"id":1}"#,
+        r#"{"jsonrpc":"2.0","id":1"#,
+        r#"{"id":1,"result":NaN}"#,
         r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}"#,
-        r#"{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":"both"}}"#,
-        r#"{"jsonrpc":"2.0","id":1,"error":"text"}"#,
         r#"{"jsonrpc":"2.0","method":7}"#,
         r#"{"jsonrpc":"2.0","method":"unheard","params":{}}"#,
         r#"{"jsonrpc":"2.0","method":"log"}"#,
@@ -120,7 +121,6 @@ fn everything_else_is_stray() {
         r#"{"jsonrpc":"2.0","method":"log","params":{"message":7}}"#,
         r#"{"jsonrpc":"2.0","method":"progress","params":{"fraction":1}}"#,
         r#"{"jsonrpc":"2.0","method":"partial","params":{"id":1}}"#,
-        r#"{"jsonrpc":"2.0","id":1,"result":1} trailing"#,
     ] {
         assert_eq!(read(line.as_bytes()), stray(line), "{line}");
     }
@@ -128,6 +128,42 @@ fn everything_else_is_stray() {
     let deep = "[".repeat(10_000);
     assert_eq!(read(deep.as_bytes()), stray(&deep));
     assert_eq!(read(b"\xff\x00"), stray("\u{fffd}\0"));
+}
+
+#[test]
+fn an_answer_that_cannot_be_read_says_whose_it_is() {
+    for (line, expected) in [
+        (
+            r#"{"jsonrpc":"2.0","id":7,"result":1,"error":{"code":1,"message":"both"}}"#,
+            "both a result and an error",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":7,"result":1,"error":"no"}"#,
+            "both",
+        ),
+        (r#"{"jsonrpc":"2.0","id":7,"error":"text"}"#, "no object"),
+        (r#"{"jsonrpc":"2.0","id":7}"#, "neither"),
+        (r#"{"jsonrpc":"2.0","id":7,"error":null}"#, "neither"),
+        (r#"{"jsonrpc":"2.0","id":"7","result":1}"#, "its id"),
+        (r#"{"jsonrpc":"2.0","id":7.0,"result":1}"#, "its id"),
+        (r#"{"id":7,"result":1}"#, "jsonrpc"),
+        (r#"{"jsonrpc":"1.0","id":7,"error":{}}"#, "jsonrpc"),
+        (r#"{"jsonrpc":"2.0","id":7,"result":NaN}"#, "no JSON"),
+        (
+            r#"{"jsonrpc": "2.0", "result": Infinity, "id" : 7 }"#,
+            "no JSON",
+        ),
+        (r#"{"jsonrpc":"2.0","id":7,"result":1} trailing"#, "no JSON"),
+        (r#"{"jsonrpc":"2.0","id":7,"result":"cut"#, "no JSON"),
+    ] {
+        match read(line.as_bytes()) {
+            Incoming::Malformed { id: 7, why } => assert!(why.contains(expected), "{line}: {why}"),
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+    let latin = b"{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":\"caf\xe9\"}";
+    let why = "it is not UTF-8".to_owned();
+    assert_eq!(read(latin), Incoming::Malformed { id: 7, why });
 }
 
 #[test]
