@@ -392,6 +392,51 @@ else:
     assert!(house.say(&write_to("plain.txt")).await[0].contains("successfully"));
 }
 
+/// What the guide shows is what people begin with.
+#[tokio::test]
+async fn the_hooks_of_the_guide_do_what_it_says() {
+    let guide = include_str!("../../../../docs/plugins.md");
+    let (_, guard) = guide
+        .split_once("```python file=scripts/guard.py\n")
+        .unwrap();
+    let (guard, _) = guard.split_once("```").unwrap();
+    let mut actions = guide
+        .lines()
+        .filter(|line| line.starts_with("{ \"action\": \"change\""));
+    let change = actions.next().unwrap();
+    let more = "permissions:\n  hooks: [\"tool:before-call\"]\nhooks:\n  - on: tool:before-call\n    run: python guard.py\n    tools: [\"File.*\"]\n";
+    let call = |path: &str| {
+        format!(
+            "<ACTION><File.Write><file_path>{path}</file_path><content>x</content></File.Write></ACTION>"
+        )
+    };
+    let house = House::new().await;
+    let root = house.plugin("guard", more);
+    write(&root.join("guard.py"), guard);
+    house.plugins.reload();
+    house.accept("guard");
+    for (path, passes) in [
+        ("user://safe/a.txt", true),
+        ("user://other/a.txt", false),
+        ("user://safe/../a.txt", false),
+        ("a.txt", false),
+    ] {
+        let said = house.say(&call(path)).await;
+        assert_eq!(said[0].contains("successfully"), passes, "{said:?}");
+    }
+    let moved = "<ACTION><File.Move><file_path>user://safe/a.txt</file_path><destination_path>user://b.txt</destination_path></File.Move></ACTION>";
+    let said = house.say(moved).await;
+    assert!(said[0].contains("user://b.txt is not below"), "{said:?}");
+
+    write(&root.join("guard.py"), &format!("print(r'''{change}''')\n"));
+    house.plugins.reload();
+    assert!(house.say(&call("elsewhere.txt")).await[0].contains("successfully"));
+    let read = "<ACTION><File.Read><file_path>user://safe/a.txt</file_path></File.Read></ACTION>";
+    house.plugins.disable("guard").unwrap();
+    let said = house.say(read).await;
+    assert!(said[0].contains("All of the arguments"), "{said:?}");
+}
+
 #[tokio::test]
 async fn folders_are_followed_without_a_restart() {
     let house = House::new().await;

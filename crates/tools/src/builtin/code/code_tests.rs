@@ -187,3 +187,26 @@ fn every_way_a_sandbox_refuses_has_its_reason() {
         assert_eq!(told.may_pass(), reason == Some("sandbox.failed"), "{error}");
     }
 }
+
+#[test]
+fn code_is_bounded_as_scripts_are() {
+    let scripts = ScriptLimits {
+        cpu: Duration::from_secs(7),
+        memory_bytes: 5 << 20,
+        processes: 3,
+        open_files: 11,
+        file_bytes: 13,
+        disk_bytes: 17,
+        ..ScriptLimits::default()
+    };
+    let CodeLimits {
+        room, session_cpu, ..
+    } = CodeLimits::from(&scripts);
+    assert_eq!(room.cpu, Some(scripts.cpu));
+    assert_eq!(session_cpu, Duration::from_secs(70));
+    assert_eq!(
+        (room.memory, room.processes, room.open_files),
+        (5 << 20, 3, 11)
+    );
+    assert_eq!((room.file_size, room.disk), (13, 17));
+}
