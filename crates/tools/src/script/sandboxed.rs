@@ -218,7 +218,7 @@ pub(super) fn whole_lines(mut stderr: Vec<u8>, truncated: bool) -> Vec<u8> {
 
 fn not_run(program: &str, writable: &[PathBuf], error: SandboxError) -> ScriptError {
     match error {
-        SandboxError::Root { path, why } if writable.contains(&path) => {
+        SandboxError::Root { path, why } if writable.iter().any(|root| path.starts_with(root)) => {
             ScriptError::DataFolder { path, why }
         }
         SandboxError::Cancelled => ScriptError::Cancelled,
