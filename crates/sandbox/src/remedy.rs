@@ -36,10 +36,10 @@ pub(crate) fn explain(
             path,
             why: match bytes {
                 Some(bytes) => format!(
-                    "it holds {bytes} bytes already, more than the {} that are allowed; delete what is not needed there, or allow more",
+                    "it holds {bytes} bytes already, more than the {} that are allowed",
                     policy.limits.disk
                 ),
-                None => "it cannot be measured: it is closed, too deep, or holds too many files; look at it and delete what is not needed".to_owned(),
+                None => "it cannot be measured: it is closed, too deep, or holds too many files".to_owned(),
             },
         },
         Fault::Program { errno } => SandboxError::Program {
