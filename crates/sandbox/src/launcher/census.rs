@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::limits::{FREE_SOCKETS, SOCKET_BUFFER, WAITING_DATAGRAMS};
@@ -97,10 +97,15 @@ pub(super) fn folder_of(pid: u32) -> PathBuf {
     folders.find(|folder| !has_left(folder)).unwrap_or(own)
 }
 
+/// Names in it are the program's own choice, and need not be text. What cannot be read is empty.
+pub(super) fn text(file: &Path) -> String {
+    let bytes = fs::read(file).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 /// The name in the middle of the line may hold anything, brackets and blanks too; what is wanted comes after it.
-fn fields(folder: &std::path::Path) -> Option<Vec<String>> {
-    let text = fs::read(folder.join("stat")).ok()?;
-    let text = String::from_utf8_lossy(&text);
+fn fields(folder: &Path) -> Option<Vec<String>> {
+    let text = text(&folder.join("stat"));
     let (_, rest) = text.rsplit_once(')')?;
     Some(rest.split_ascii_whitespace().map(str::to_owned).collect())
 }
@@ -146,7 +151,7 @@ impl Process {
     }
 
     fn kept(&self) -> u64 {
-        let status = fs::read_to_string(self.folder.join("status")).unwrap_or_default();
+        let status = text(&self.folder.join("status"));
         let kilobytes = |name: &str| {
             let line = status.lines().find_map(|line| line.strip_prefix(name));
             line.and_then(|line| line.split_ascii_whitespace().next()?.parse::<u64>().ok())
@@ -156,11 +161,9 @@ impl Process {
     }
 
     fn private_memory(&self) -> u64 {
-        let rollup = fs::read_to_string(self.folder.join("smaps_rollup"));
-        let share = rollup.ok().and_then(|text| {
-            let line = text.lines().find(|line| line.starts_with("Pss:"))?;
-            line.split_ascii_whitespace().nth(1)?.parse::<u64>().ok()
-        });
+        let rollup = text(&self.folder.join("smaps_rollup"));
+        let line = rollup.lines().find(|line| line.starts_with("Pss:"));
+        let share = line.and_then(|line| line.split_ascii_whitespace().nth(1)?.parse::<u64>().ok());
         match share {
             Some(kilobytes) => kilobytes * 1024,
             // It does not let itself be looked at: then all of it counts.
@@ -173,8 +176,7 @@ impl Process {
 fn kept_in_sockets() -> u64 {
     let mut streams = 0_u64;
     let mut datagrams = 0_u64;
-    let text = fs::read_to_string("/proc/self/net/unix").unwrap_or_default();
-    for line in text.lines().skip(1) {
+    for line in text(Path::new("/proc/self/net/unix")).lines().skip(1) {
         match line.split_ascii_whitespace().nth(4) {
             Some("0002") => datagrams += 1,
             _ => streams += 1,

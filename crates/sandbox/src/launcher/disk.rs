@@ -1,10 +1,12 @@
 //! Keeps the folders that the program may change, and `/tmp`, within their limit.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::measure;
 use super::nameless::nameless;
+use super::sys;
 use crate::limits::{MAX_MEASURE_EVERY, MEASURE_EVERY};
 use crate::wire::{Bounds, Spec};
 
@@ -16,30 +18,40 @@ pub(super) struct Disk {
     /// Room on the disks when it was last measured, and how much more may be written.
     free: u64,
     left: u64,
+    /// The same when it began.
+    free_at_start: u64,
+    held_at_start: u64,
+    hidden_sockets: BTreeSet<u64>,
+    stopped: Option<Instant>,
 }
 
 impl Disk {
-    pub(super) fn new(spec: &Spec, now: Instant) -> Self {
+    /// Before anything has begun. A folder that is over its limit already is an error, with what is in it if that can
+    /// be told.
+    pub(super) fn begin(spec: &Spec) -> Result<Self, (PathBuf, Option<u64>)> {
+        let mut held_at_start = 0;
+        for root in spec.roots.iter().filter(|root| root.writable) {
+            let measured = measure::measure(&root.target);
+            if measured.beyond || measured.bytes > spec.limits.disk {
+                let bytes = (!measured.beyond).then_some(measured.bytes);
+                return Err((root.source.clone(), bytes));
+            }
+            held_at_start = held_at_start.max(measured.bytes);
+        }
         let writable = spec.roots.iter().filter(|root| root.writable);
         let writable: Vec<PathBuf> = writable.map(|root| root.target.clone()).collect();
-        Self {
+        let free = measure::free(&writable);
+        Ok(Self {
             limits: spec.limits,
-            free: measure::free(&writable),
             writable,
-            measured: now,
+            measured: Instant::now(),
             took: Duration::ZERO,
-            left: spec.limits.disk,
-        }
-    }
-
-    /// A folder that is over its limit before anything has begun, and what is in it.
-    pub(super) fn over_at_start(spec: &Spec) -> Option<(PathBuf, Option<u64>)> {
-        let mut writable = spec.roots.iter().filter(|root| root.writable);
-        writable.find_map(|root| {
-            let measured = measure::measure(&root.target);
-            let over = measured.beyond || measured.bytes > spec.limits.disk;
-            let bytes = (!measured.beyond).then_some(measured.bytes);
-            over.then(|| (root.source.clone(), bytes))
+            free,
+            left: spec.limits.disk - held_at_start,
+            free_at_start: free,
+            held_at_start,
+            hidden_sockets: BTreeSet::new(),
+            stopped: None,
         })
     }
 
@@ -63,24 +75,46 @@ impl Disk {
         measure::is_full(Path::new("/tmp"))
     }
 
+    /// Everything stands still for a moment if the disk has lost more than can be found: somebody may be moving
+    /// things behind our back.
     pub(super) fn folders_are_over(&mut self) -> bool {
         if self.writable.is_empty() {
             return false;
         }
+        let Some(held) = self.held() else { return true };
+        let lost = self.free_at_start.saturating_sub(self.free);
+        let explained = held.saturating_sub(self.held_at_start);
+        let is_strange = lost > explained.saturating_add(self.limits.disk / 2);
+        let was_stopped = self
+            .stopped
+            .is_some_and(|at| at.elapsed() < MAX_MEASURE_EVERY);
+        if held <= self.limits.disk && is_strange && !was_stopped {
+            sys::stop_all();
+            let held = self.held();
+            sys::continue_all();
+            self.stopped = Some(Instant::now());
+            return held.is_none_or(|held| held > self.limits.disk);
+        }
+        held > self.limits.disk
+    }
+
+    /// The most that is held by one folder, with all that has no name; `None` if nobody can tell.
+    fn held(&mut self) -> Option<u64> {
         self.free = measure::free(&self.writable);
-        let Some(nameless) = nameless(&self.writable, self.limits.file_size) else {
-            return true;
-        };
+        let nameless = nameless(&self.writable, self.limits.file_size)?;
+        // One that stays on its way is there to hide something.
+        let hides = !nameless.hidden_sockets.is_disjoint(&self.hidden_sockets);
+        self.hidden_sockets = nameless.hidden_sockets;
         let mut most = 0;
         for folder in &self.writable {
             let measured = measure::measure(folder);
-            if measured.beyond {
-                return true;
+            if measured.beyond || hides {
+                return None;
             }
-            most = most.max(measured.bytes.saturating_add(nameless));
+            most = most.max(measured.bytes.saturating_add(nameless.bytes));
         }
         self.left = self.limits.disk.saturating_sub(most);
-        most > self.limits.disk
+        Some(most)
     }
 
     /// Whether a file is as large as one may be.

@@ -61,9 +61,7 @@ fn live(handed: Handed, control: BorrowedFd<'_>, alive: OwnedFd) -> Result<Repor
             errno: proc.err().map_or(0, rustix::io::Errno::raw_os_error),
         });
     }
-    if let Some((path, bytes)) = Disk::over_at_start(&spec) {
-        return Err(Fault::Full { path, bytes });
-    }
+    let disk = Disk::begin(&spec).map_err(|(path, bytes)| Fault::Full { path, bytes })?;
     let before = match &spec.workspace {
         Some(laid) => collect::lay(laid, &files)?,
         None => collect::Before::default(),
@@ -99,7 +97,7 @@ fn live(handed: Handed, control: BorrowedFd<'_>, alive: OwnedFd) -> Result<Repor
     socket::tell(control, &Message::Started { layers }, &sockets);
     drop(doors);
 
-    let watcher = watch::Watcher::new(&spec, &cgroup, program.process, started, proc.is_ok());
+    let watcher = watch::Watcher::new(&spec, disk, &cgroup, program.process, started, proc.is_ok());
     let mut report = watcher.run_to_end(control, alive.as_fd());
     if let Some(laid) = &spec.workspace
         && !report.cancelled

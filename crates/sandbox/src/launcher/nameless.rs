@@ -6,15 +6,26 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::census::{folder_of, numbers, processes};
+use super::census::{folder_of, numbers, processes, text};
+
+/// What was found at one time.
+#[derive(Debug, Default)]
+pub(super) struct Nameless {
+    pub(super) bytes: u64,
+    /// Sockets that are on their way themselves: what waits in them nobody can see.
+    pub(super) hidden_sockets: BTreeSet<u64>,
+}
 
 /// What of them lies where these folders lie. A file that cannot be looked at counts as the `largest` that there may be.
 /// `None` if a process does not let itself be looked at.
-pub(super) fn nameless(folders: &[PathBuf], largest: u64) -> Option<u64> {
+pub(super) fn nameless(folders: &[PathBuf], largest: u64) -> Option<Nameless> {
+    // Before the descriptors: what is made in between is not taken for hidden.
+    let sockets = sockets();
     let device = |folder: &PathBuf| Some(fs::metadata(folder).ok()?.dev());
     let mut found = Found {
         devices: folders.iter().filter_map(device).collect(),
         seen: BTreeSet::new(),
+        sockets: BTreeSet::new(),
         bytes: 0,
     };
     let (mut mapped, mut sent) = (BTreeSet::new(), 0);
@@ -29,15 +40,30 @@ pub(super) fn nameless(folders: &[PathBuf], largest: u64) -> Option<u64> {
             Err(_) => continue,
         };
         found.mapped_in(&String::from_utf8_lossy(&maps), &mut mapped);
+        if let Ok(program) = fs::metadata(folder_of(pid).join("exe")) {
+            found.file(&program);
+        }
     }
     let unseen = mapped.difference(&found.seen).count() as u64 + sent;
-    Some(found.bytes.saturating_add(unseen.saturating_mul(largest)))
+    Some(Nameless {
+        bytes: found.bytes.saturating_add(unseen.saturating_mul(largest)),
+        hidden_sockets: sockets.difference(&found.sockets).copied().collect(),
+    })
+}
+
+/// By number; those that wait to be accepted have none yet.
+fn sockets() -> BTreeSet<u64> {
+    let list = text(Path::new("/proc/self/net/unix"));
+    let number = |line: &str| line.split_ascii_whitespace().nth(6)?.parse().ok();
+    let numbers = list.lines().skip(1).filter_map(number);
+    numbers.filter(|number| *number != 0).collect()
 }
 
 struct Found {
     devices: BTreeSet<u64>,
     /// By device and number.
     seen: BTreeSet<(u64, u64)>,
+    sockets: BTreeSet<u64>,
     bytes: u64,
 }
 
@@ -56,20 +82,22 @@ impl Found {
             let Ok(about) = fs::metadata(entry.path()) else {
                 continue;
             };
-            let mode = about.mode() & libc::S_IFMT;
-            if mode == libc::S_IFSOCK {
+            if about.mode() & libc::S_IFMT == libc::S_IFSOCK && self.sockets.insert(about.ino()) {
                 sent += on_the_way(&thread.join("fdinfo").join(entry.file_name()));
             }
-            let who = (about.dev(), about.ino());
-            if mode == libc::S_IFREG
-                && about.nlink() == 0
-                && self.devices.contains(&about.dev())
-                && self.seen.insert(who)
-            {
-                self.bytes += about.blocks() * 512;
-            }
+            self.file(&about);
         }
         Some(sent)
+    }
+
+    fn file(&mut self, about: &fs::Metadata) {
+        if about.is_file()
+            && about.nlink() == 0
+            && self.devices.contains(&about.dev())
+            && self.seen.insert((about.dev(), about.ino()))
+        {
+            self.bytes += about.blocks() * 512;
+        }
     }
 
     fn mapped_in(&self, maps: &str, mapped: &mut BTreeSet<(u64, u64)>) {
@@ -91,8 +119,8 @@ impl Found {
 }
 
 fn on_the_way(fdinfo: &Path) -> u64 {
-    let text = fs::read_to_string(fdinfo).unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("scm_fds:"));
+    let list = text(fdinfo);
+    let line = list.lines().find_map(|line| line.strip_prefix("scm_fds:"));
     line.and_then(|count| count.trim().parse().ok())
         .unwrap_or(0)
 }

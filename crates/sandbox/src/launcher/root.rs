@@ -141,7 +141,8 @@ fn inside(path: &Path) -> PathBuf {
 /// Where nobody counts memory that belongs to no process: mapping the real device would give any amount of it. A file
 /// that is nothing but a hole reads the same.
 fn make_zeros(path: &Path) -> io::Result<()> {
-    fs::File::create(path)?.set_len(1 << 60)
+    let most = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
+    fs::File::create(path)?.set_len(most.unwrap_or(u64::MAX).min(1 << 60))
 }
 
 fn place(mount: &OwnedFd, target: &Path) -> rustix::io::Result<()> {

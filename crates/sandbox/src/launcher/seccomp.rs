@@ -97,6 +97,13 @@ fn cases(call: i64, has_network: bool, memory_is_bounded: bool) -> Vec<Vec<Condi
                 mask: 0xf,
                 value: libc::SOCK_RAW.cast_unsigned(),
             }]);
+            // Of the internet's protocols TCP and UDP; nobody counts the others.
+            let known =
+                [0, libc::IPPROTO_TCP, libc::IPPROTO_UDP].map(|protocol| Condition::IsNot {
+                    argument: 2,
+                    value: protocol.cast_unsigned(),
+                });
+            cases.push(known.to_vec());
         }
         // Another personality can switch protections off; asking for the present one is harmless.
         libc::SYS_personality => cases.push(

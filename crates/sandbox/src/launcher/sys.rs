@@ -190,6 +190,18 @@ pub(super) fn kill_all() {
     unsafe { libc::kill(-1, libc::SIGKILL) };
 }
 
+/// Lets all of them stand still, and waits a moment until they do.
+pub(super) fn stop_all() {
+    // SAFETY: as above.
+    unsafe { libc::kill(-1, libc::SIGSTOP) };
+    std::thread::sleep(Duration::from_millis(2));
+}
+
+pub(super) fn continue_all() {
+    // SAFETY: as above.
+    unsafe { libc::kill(-1, libc::SIGCONT) };
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Status {
     Exit(i32),

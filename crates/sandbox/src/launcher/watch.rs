@@ -31,6 +31,7 @@ pub(super) struct Watcher<'a> {
 impl<'a> Watcher<'a> {
     pub(super) fn new(
         spec: &Spec,
+        disk: Disk,
         cgroup: &'a Joined,
         process: Pid,
         started: Instant,
@@ -38,7 +39,7 @@ impl<'a> Watcher<'a> {
     ) -> Self {
         Self {
             limits: spec.limits,
-            disk: Disk::new(spec, started),
+            disk,
             census: Census::default(),
             cgroup,
             process,

@@ -236,6 +236,15 @@ def memory_in_datagrams(scene):
     stay()
 
 
+def memory_under_an_odd_name(scene):
+    """A name that is no text must not spoil the count."""
+    libc = ctypes.CDLL(None)
+    libc.prctl(15, b"\xff\xfe", 0, 0, 0)
+    odd = socket.socket(socket.AF_UNIX)
+    odd.bind(b"\0\xff\xfe")
+    memory_in_sockets(scene)
+
+
 def larger_buffers(_):
     """More than anybody counts."""
     pair = socket.socketpair()
@@ -518,6 +527,40 @@ def disk_on_the_way(scene):
         os.unlink(path)
         os.close(opened)
     stay()
+
+
+def disk_in_a_hidden_socket(scene):
+    """Sent through a socket that is on its way itself."""
+    near, far = socket.socketpair()
+    carrier, other = socket.socketpair()
+    socket.send_fds(carrier, [b"x"], [far.fileno()])
+    far.close()
+    for number in range(24):
+        path = "%s/file-%d" % (scene.data, number)
+        opened = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+        os.write(opened, b"x" * (scene.disk // 4))
+        socket.send_fds(near, [b"x"], [opened])
+        os.unlink(path)
+        os.close(opened)
+    stay()
+
+
+def disk_that_moves(scene):
+    """Always where the measure has been already."""
+    front, back = scene.data + "/a", scene.data + "/z"
+    os.mkdir(front)
+    os.mkdir(back)
+    for number in range(3000):
+        os.mkdir("%s/empty-%04d" % (scene.data, number))
+    piece = b"x" * (scene.disk // 8)
+    for number in range(32):
+        with open("%s/file-%d" % (front, number), "wb") as file:
+            file.write(piece)
+    here, there = front, back
+    while True:
+        for number in range(32):
+            os.rename("%s/file-%d" % (here, number), "%s/file-%d" % (there, number))
+        here, there = there, here
 
 
 def disk_behind_a_closed_door(scene):

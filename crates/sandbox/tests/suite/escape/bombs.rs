@@ -35,7 +35,7 @@ const MEMORY: &[&str] = &["limit: memory"];
 /// There is no such thing to fill.
 const NONE: &[&str] = &["EPERM", "ENOSYS"];
 
-const MEMORY_ROWS: [Row; 19] = [
+const MEMORY_ROWS: [Row; 20] = [
     row("bombs", "watches", Policy::Plugin, &["EMFILE"]),
     row("bombs", "memory_private", Policy::Plugin, MEMORY).limits(little_memory),
     row(
@@ -78,6 +78,7 @@ const MEMORY_ROWS: [Row; 19] = [
     row("bombs", "memory_in_sockets", Policy::Plugin, MEMORY).limits(little_memory),
     row("bombs", "memory_in_datagrams", Policy::Plugin, MEMORY).limits(little_memory),
     row("bombs", "larger_buffers", Policy::Plugin, &["EPERM"]),
+    row("bombs", "memory_under_an_odd_name", Policy::Plugin, MEMORY).limits(little_memory),
     row(
         "bombs",
         "memory_behind_a_dead_leader",
@@ -157,7 +158,7 @@ const DISK: &[&str] = &["limit: disk"];
 /// Python is told, others are killed.
 const SIZE: &[&str] = &["limit: file_size", "EFBIG"];
 
-const DISK_ROWS: [Row; 17] = [
+const DISK_ROWS: [Row; 19] = [
     row("bombs", "disk_in_tmp", Policy::Plugin, DISK).limits(little_disk),
     row("bombs", "disk_in_shm", Policy::Plugin, DISK).limits(little_disk),
     row("bombs", "disk_in_data", Policy::Data, DISK).limits(little_disk),
@@ -166,6 +167,8 @@ const DISK_ROWS: [Row; 17] = [
     row("bombs", "disk_never_named", Policy::Data, DISK).limits(little_disk),
     row("bombs", "disk_only_mapped", Policy::Data, DISK).limits(little_disk),
     row("bombs", "disk_on_the_way", Policy::Data, DISK).limits(little_disk),
+    row("bombs", "disk_in_a_hidden_socket", Policy::Data, DISK).limits(little_disk),
+    row("bombs", "disk_that_moves", Policy::Data, DISK).limits(little_disk),
     row("bombs", "disk_behind_a_closed_door", Policy::Data, DISK).limits(little_disk),
     row("bombs", "disk_by_links", Policy::Data, &["one file"]).limits(little_disk),
     row("bombs", "tiny_files_in_tmp", Policy::Plugin, DISK),
