@@ -249,6 +249,8 @@ pub const MAX_SCRIPT_OUTPUT_BYTES: usize = 16 * 1024 * 1024;
 pub const MAX_SCRIPT_STDERR_BYTES: usize = 16 * 1024;
 /// Longest line on stderr that is looked at as a line; what is longer is kept as it comes.
 pub const MAX_SCRIPT_LINE_BYTES: usize = 4 * 1024;
+/// Values in the JSON that a script answers with.
+pub const MAX_SCRIPT_VALUES: usize = 500_000;
 /// Most files that a script may hand over in one answer.
 pub const MAX_SCRIPT_FILES: usize = 32;
 /// Most lines of its log that are passed on, and of stderr that are told.

@@ -77,6 +77,16 @@ def only_loopback(_):
 # Sockets of every kind.
 
 
+def uncounted_protocols(_):
+    """Datagrams and streams that no list of sockets shows."""
+    every([
+        ("UDP-Lite", lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM, 136)),
+        ("UDP-Lite 6", lambda: socket.socket(socket.AF_INET6, socket.SOCK_DGRAM, 136)),
+        ("MPTCP", lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)),
+        ("ping", lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM, 1)),
+    ])
+
+
 def raw(_):
     every([
         ("ICMP", lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)),

@@ -10,9 +10,11 @@ use innkeeper_protocol::ErrorCode;
 use innkeeper_protocol::key::normalise;
 use serde_json::{Map, Value as Json, json};
 
-use super::{ExitKind, ScriptEnd};
+use super::{ExitKind, ScriptEnd, values};
 use crate::ToolError;
-use crate::limits::{MAX_SCRIPT_FILES, MAX_SCRIPT_MESSAGE_CHARS, MAX_SCRIPT_TOLD_LINES};
+use crate::limits::{
+    MAX_SCRIPT_FILES, MAX_SCRIPT_MESSAGE_CHARS, MAX_SCRIPT_TOLD_LINES, MAX_SCRIPT_VALUES,
+};
 
 // Codes that JSON-RPC itself gives a meaning.
 const PARSE_ERROR: i64 = -32_700;
@@ -42,6 +44,15 @@ pub(super) struct File {
 pub(super) fn read(end: &ScriptEnd) -> Answer {
     let text = String::from_utf8_lossy(&end.stdout);
     let text = text.trim_start_matches('\u{feff}');
+    if text.trim_start().starts_with(['[', '{']) && values::are_too_many(text.as_bytes()) {
+        let message = format!("the script's answer has more than {MAX_SCRIPT_VALUES} values");
+        return Answer {
+            logs: Vec::new(),
+            outcome: Err(ToolError::failed(message)
+                .because("script.output_too_large")
+                .permanent()),
+        };
+    }
     let json = serde_json::from_str::<Json>(text);
     let envelope = json.as_ref().ok().and_then(as_envelope);
     let logs = envelope.map(|(_, envelope)| logs(envelope));

@@ -15,6 +15,7 @@ mod interpreter;
 mod node;
 mod sandboxed;
 mod stderr;
+mod values;
 mod worker;
 
 use std::fmt;

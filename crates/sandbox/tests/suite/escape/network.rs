@@ -78,7 +78,9 @@ const SOCKETS: [Row; 16] = [
     ),
 ];
 
-const PROXY: [Row; 10] = [
+const PROXY: [Row; 12] = [
+    row("network", "uncounted_protocols", Policy::Hosts, NO_SOCKET),
+    row("network", "raw", Policy::Hosts, NO_SOCKET),
     row(
         "network",
         "past_the_proxy",

@@ -5,7 +5,9 @@
 pub(super) struct Frames {
     /// A NUL and the mark of the cell.
     head: Vec<u8>,
-    held: Vec<u8>,
+    /// What came, and how much of it has been handed on: small pieces must not move all that is behind them.
+    came: Vec<u8>,
+    passed: usize,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -24,7 +26,13 @@ impl Frames {
     }
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
-        self.held.extend_from_slice(bytes);
+        self.came.drain(..self.passed);
+        self.passed = 0;
+        self.came.extend_from_slice(bytes);
+    }
+
+    fn held(&self) -> &[u8] {
+        self.came.get(self.passed..).unwrap_or_default()
     }
 
     /// The next whole piece; nothing while it is not known what comes. Not to be asked after the end of an answer
@@ -32,12 +40,14 @@ impl Frames {
     pub(super) fn next(&mut self) -> Option<Piece> {
         let printed = self.printed();
         if printed > 0 {
-            return Some(Piece::Printed(self.held.drain(..printed).collect()));
+            let piece = self.held().get(..printed).unwrap_or_default().to_vec();
+            self.passed += printed;
+            return Some(Piece::Printed(piece));
         }
         let start = self.head.len() + LENGTH_DIGITS;
-        let length = self.held.get(self.head.len()..start).and_then(digits)?;
-        let payload: Vec<u8> = self.held.get(start..start + length)?.to_vec();
-        self.held.drain(..start + length);
+        let length = self.held().get(self.head.len()..start).and_then(digits)?;
+        let payload: Vec<u8> = self.held().get(start..start + length)?.to_vec();
+        self.passed += start + length;
         Some(match length {
             0 => Piece::End,
             _ => Piece::Answered(payload),
@@ -46,16 +56,19 @@ impl Frames {
 
     /// All that is held: nothing more will come.
     pub(super) fn rest(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.held)
+        let rest = self.held().to_vec();
+        self.came.clear();
+        self.passed = 0;
+        rest
     }
 
     /// How many bytes in front are not, and will not be, a frame.
     fn printed(&self) -> usize {
         let mut from = 0;
         loop {
-            let rest = self.held.get(from..).unwrap_or_default();
+            let rest = self.held().get(from..).unwrap_or_default();
             let Some(nul) = rest.iter().position(|&byte| byte == 0) else {
-                return self.held.len();
+                return self.held().len();
             };
             from += nul;
             if self.may_be_frame(from) {
@@ -66,7 +79,7 @@ impl Frames {
     }
 
     fn may_be_frame(&self, at: usize) -> bool {
-        let rest = self.held.get(at..).unwrap_or_default();
+        let rest = self.held().get(at..).unwrap_or_default();
         let known = rest.len().min(self.head.len());
         let length = rest
             .get(self.head.len()..self.head.len() + LENGTH_DIGITS)

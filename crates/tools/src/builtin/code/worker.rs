@@ -166,6 +166,7 @@ impl Worker {
             },
             Ok(Ok(_)) => self.gone().await,
         };
+        stderr.cut();
         Ok(Heard {
             stdout: stdout.printed,
             stderr_truncated: stderr.total > stderr.printed.len() as u64,
@@ -277,12 +278,19 @@ impl Listener {
         self.total += bytes.len() as u64;
         self.printed
             .extend_from_slice(bytes.get(..fits).unwrap_or_default());
-        let surplus = self.printed.len().saturating_sub(self.kept);
-        self.printed.drain(..surplus);
+        // Cutting at twice the size moves each byte only once.
+        if self.printed.len() > self.kept.saturating_mul(2) {
+            self.cut();
+        }
         match fits < bytes.len() {
             true => Err(TooMuch::Printed),
             false => Ok(()),
         }
+    }
+
+    fn cut(&mut self) {
+        let surplus = self.printed.len().saturating_sub(self.kept);
+        self.printed.drain(..surplus);
     }
 
     fn take_answered(&mut self, bytes: &[u8]) -> Result<(), TooMuch> {

@@ -6,6 +6,9 @@
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
+use super::super::values;
+use crate::limits::MAX_SCRIPT_VALUES;
+
 /// One line from a worker.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Incoming {
@@ -53,12 +56,19 @@ pub struct RpcError {
 
 pub(super) fn read(line: &[u8]) -> Incoming {
     let stray = || Incoming::Stray(String::from_utf8_lossy(line).into_owned());
+    if values::are_too_many(line) {
+        let why = format!("it has more than {MAX_SCRIPT_VALUES} values");
+        return unreadable(line, &why).unwrap_or_else(stray);
+    }
     let mut message = match serde_json::from_slice(line) {
         Ok(Json::Object(message)) => message,
         // A list that was printed by mistake is no batch.
         Ok(Json::Array(items)) if items.first().is_some_and(is_message) => return Incoming::Batch,
         Ok(_) => return stray(),
-        Err(error) => return unreadable(line, &error).unwrap_or_else(stray),
+        Err(error) => {
+            let why = format!("it is no JSON: {error}");
+            return unreadable(line, &why).unwrap_or_else(stray);
+        }
     };
     if message.get("jsonrpc").and_then(Json::as_str) != Some("2.0") {
         return without_version(&message).unwrap_or_else(stray);
@@ -107,7 +117,7 @@ fn without_version(message: &Map<String, Json>) -> Option<Incoming> {
 }
 
 /// No JSON, such as an answer with `NaN` in it, but the only call that it speaks of is plain.
-fn unreadable(line: &[u8], error: &serde_json::Error) -> Option<Incoming> {
+fn unreadable(line: &[u8], why: &str) -> Option<Incoming> {
     let text = String::from_utf8_lossy(line);
     let looks_like_answer = text.trim_start().starts_with('{')
         && text.contains("\"jsonrpc\"")
@@ -126,7 +136,7 @@ fn unreadable(line: &[u8], error: &serde_json::Error) -> Option<Incoming> {
     }
     Some(match std::str::from_utf8(line) {
         Err(_) => malformed(id, "it is not UTF-8"),
-        Ok(_) => malformed(id, format!("it is no JSON: {error}")),
+        Ok(_) => malformed(id, why),
     })
 }
 
@@ -194,9 +204,18 @@ pub(super) fn cancel(id: u64) -> Vec<u8> {
     line(&json!({"jsonrpc": "2.0", "method": "cancel", "params": {"id": id}}))
 }
 
+/// Of what a worker says itself, as much is said back.
+const MOST_ECHOED: usize = 100;
+
 /// The answer to a worker that asks the host.
 pub(super) fn refusal(id: &Json, method: &str) -> Vec<u8> {
+    let method: String = method.chars().take(MOST_ECHOED).collect();
     let message = format!("the host has no method '{method}'");
+    let id = match id {
+        Json::Number(_) => id,
+        Json::String(text) if text.len() <= MOST_ECHOED => id,
+        _ => &Json::Null,
+    };
     line(&json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": message}}))
 }
 
