@@ -68,6 +68,7 @@ fn a_listener_keeps_what_it_should() {
 
     let mut end = Listener::new(100, 3);
     assert!(end.take_printed(b"ab").is_ok() && end.take_printed(b"cd").is_ok());
+    end.cut();
     assert_eq!((end.printed, end.total), (b"bcd".to_vec(), 4));
 
     let mut answer = Listener::new(0, 0);
