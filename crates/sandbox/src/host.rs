@@ -39,12 +39,11 @@ pub(crate) struct Host {
 /// A room with a program in it. Dropping it kills the program.
 #[derive(Debug)]
 pub(crate) struct Room {
-    child: Child,
+    /// Until it is left to itself.
+    child: Option<Child>,
     control: UnixDatagram,
     collected: File,
     cgroup: CgroupGuard,
-    /// How it ended, once that was told.
-    report: Option<Report>,
     layers: Vec<LayerState>,
     network: Option<NetworkGuard>,
 }
@@ -132,11 +131,10 @@ impl Host {
             .and_then(|()| UnixDatagram::from_std(control))
             .map_err(failed("making a socket"))?;
         let mut room = Room {
-            child,
+            child: Some(child),
             control,
             collected,
             cgroup,
-            report: None,
             layers: Vec::new(),
             network: None,
         };
@@ -166,7 +164,7 @@ impl Host {
                 Ok((room, pipes))
             }
             Message::Failed(fault) => {
-                room.gone().await;
+                room.leave();
                 Err(explain(fault, program, policy))
             }
             Message::Ended(_) => Err(SandboxError::Failed {
@@ -218,10 +216,12 @@ impl Room {
                 Ok((message, descriptors))
             }
             _ => {
-                let status = tokio::time::timeout(END_GRACE, self.child.wait()).await;
-                let how = match status {
-                    Ok(Ok(status)) => status.to_string(),
-                    _ => "it is still there".to_owned(),
+                let how = match &mut self.child {
+                    Some(child) => match tokio::time::timeout(END_GRACE, child.wait()).await {
+                        Ok(Ok(status)) => status.to_string(),
+                        _ => "it is still there".to_owned(),
+                    },
+                    None => "its end was told before".to_owned(),
                 };
                 Err(SandboxError::Failed {
                     why: format!("the launcher ended without a word ({how})"),
@@ -242,27 +242,28 @@ impl Room {
 
     /// Does not ask.
     pub(crate) fn kill(&mut self) {
-        let _ = self.child.start_kill();
+        if let Some(child) = &mut self.child {
+            let _ = child.start_kill();
+        }
     }
 
     /// May be dropped and called again.
     pub(crate) async fn end(&mut self) -> Result<(Report, Vec<Collected>, usize), SandboxError> {
-        while self.report.is_none() {
+        let report = loop {
             match self.hear().await {
-                Ok((Message::Ended(report), _)) => self.report = Some(report),
+                Ok((Message::Ended(report), _)) => break report,
                 Ok(_) => {}
                 // It was in the same group, and the kernel took it for the one to kill.
                 Err(_) if self.cgroup.memory_ran_out() => {
-                    self.report = Some(Report {
+                    break Report {
                         limit: Some(Limit::Memory),
                         ..Report::default()
-                    });
+                    };
                 }
                 Err(error) => return Err(error),
             }
-        }
-        self.gone().await;
-        let report = self.report.take().unwrap_or_default();
+        };
+        self.leave();
         let (files, left) = match report.collected {
             Some(place) => self.collected(place),
             None => (Vec::new(), 0),
@@ -270,15 +271,20 @@ impl Room {
         Ok((report, files, left))
     }
 
-    /// Everything that was made for it is gone, too.
-    async fn gone(&mut self) {
-        if tokio::time::timeout(END_GRACE, self.child.wait())
-            .await
-            .is_err()
-        {
-            self.kill();
-        }
-        self.cgroup.remove().await;
+    /// Of the program nothing is left. What was built around it is taken down by the kernel in its own time, for which
+    /// nobody has to wait; this sees to it that it is.
+    fn leave(&mut self) {
+        let child = self.child.take();
+        let mut cgroup = std::mem::take(&mut self.cgroup);
+        tokio::spawn(async move {
+            if let Some(mut child) = child
+                && tokio::time::timeout(END_GRACE, child.wait()).await.is_err()
+            {
+                let _ = child.start_kill();
+                let _ = child.wait().await;
+            }
+            cgroup.remove().await;
+        });
     }
 
     fn collected(&self, (at, length): (u64, u64)) -> (Vec<Collected>, usize) {
@@ -303,7 +309,7 @@ impl Room {
 }
 
 /// Removes the groups of a program, at the latest when it goes out of scope.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct CgroupGuard(Option<cgroup::Plan>);
 
 /// What was killed lets go of its group soon.

@@ -77,7 +77,7 @@ impl Disk {
 
     /// Everything stands still for a moment if the disk has lost more than can be found: somebody may be moving
     /// things behind our back.
-    pub(super) fn folders_are_over(&mut self) -> bool {
+    fn folders_are_over(&mut self) -> bool {
         if self.writable.is_empty() {
             return false;
         }
@@ -96,6 +96,15 @@ impl Disk {
             return held.is_none_or(|held| held > self.limits.disk);
         }
         held > self.limits.disk
+    }
+
+    /// Whether what stays behind is over. Nothing runs any more, so what has no name is gone.
+    pub(super) fn remains_are_over(&self) -> bool {
+        let over = |folder: &PathBuf| {
+            let measured = measure::measure(folder);
+            measured.beyond || measured.bytes > self.limits.disk
+        };
+        self.writable.iter().any(over)
     }
 
     /// The most that is held by one folder, with all that has no name; `None` if nobody can tell.

@@ -173,7 +173,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// A limit that the program ran into between two looks.
-    fn hindsight(&mut self, largest_process: u64) -> Option<Limit> {
+    fn hindsight(&self, largest_process: u64) -> Option<Limit> {
         let cpu_limit = self.limits.cpu_ms.map(Duration::from_millis);
         let is_signal = |signal| self.report.signal == Some(signal);
         if self.cgroup.memory_ran_out() || largest_process > self.limits.memory {
@@ -193,7 +193,7 @@ impl<'a> Watcher<'a> {
         if failed && self.disk.has_largest_file() {
             return Some(Limit::FileSize);
         }
-        let over = self.disk.tmp_is_full() || self.disk.folders_are_over();
+        let over = self.disk.tmp_is_full() || self.disk.remains_are_over();
         over.then_some(Limit::Disk)
     }
 }

@@ -126,6 +126,7 @@ async fn many() {
     // What is made once and kept is made now.
     sandbox.strength().await;
     sandbox.run(job(0, &scene).0).await.unwrap();
+    until("the launcher is gone", || held().children.is_empty()).await;
     let before = held();
 
     let mut running = JoinSet::new();
