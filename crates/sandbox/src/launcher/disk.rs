@@ -22,6 +22,7 @@ pub(super) struct Disk {
     free_at_start: u64,
     held_at_start: u64,
     hidden_sockets: BTreeSet<u64>,
+    hides: bool,
     stopped: Option<Instant>,
 }
 
@@ -51,6 +52,7 @@ impl Disk {
             free_at_start: free,
             held_at_start,
             hidden_sockets: BTreeSet::new(),
+            hides: false,
             stopped: None,
         })
     }
@@ -111,13 +113,13 @@ impl Disk {
     fn held(&mut self) -> Option<u64> {
         self.free = measure::free(&self.writable);
         let nameless = nameless(&self.writable, self.limits.file_size)?;
-        // One that stays on its way is there to hide something.
-        let hides = !nameless.hidden_sockets.is_disjoint(&self.hidden_sockets);
+        // One that stays on its way may be there to hide something, or belong to somebody outside.
+        self.hides = !nameless.hidden_sockets.is_disjoint(&self.hidden_sockets);
         self.hidden_sockets = nameless.hidden_sockets;
         let mut most = 0;
         for folder in &self.writable {
             let measured = measure::measure(folder);
-            if measured.beyond || hides {
+            if measured.beyond {
                 return None;
             }
             most = most.max(measured.bytes.saturating_add(nameless.bytes));

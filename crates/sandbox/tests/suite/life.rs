@@ -496,7 +496,8 @@ async fn lower_limits_of_the_server_stay() {
     assert_eq!(String::from_utf8_lossy(&outcome.stdout), "100\n64\n");
 }
 
-/// Somebody outside who was handed a pipe cannot hold up whoever waits for the program.
+/// Two programs that share a folder may talk through a socket there for as long as they like; and somebody outside who
+/// was handed a pipe cannot hold up whoever waits for the program.
 #[tokio::test]
 async fn a_pipe_that_lives_on_is_not_waited_for() {
     let Ok(python) = Interpreter::python() else {
@@ -505,11 +506,11 @@ async fn a_pipe_that_lives_on_is_not_waited_for() {
     let shared = tempfile::tempdir().unwrap();
     let socket = shared.path().canonicalize().unwrap().join("socket");
     let take = format!(
-        "import socket, time\ns = socket.socket(socket.AF_UNIX)\ns.bind('{0}')\ns.listen()\nprint('ready', flush=True)\nc, _ = s.accept()\nkept = socket.recv_fds(c, 1, 1)\nprint('taken', flush=True)\ntime.sleep(1000)\n",
+        "import socket, time\ns = socket.socket(socket.AF_UNIX)\ns.bind('{0}')\ns.listen()\nprint('ready', flush=True)\nc, _ = s.accept()\nkept = socket.recv_fds(c, 1, 1)\ntime.sleep(1)\nc.send(b'y')\ntime.sleep(1000)\n",
         socket.display()
     );
     let give = format!(
-        "import socket\ns = socket.socket(socket.AF_UNIX)\ns.connect('{0}')\nsocket.send_fds(s, [b'x'], [1])\nprint('given')\n",
+        "import socket\ns = socket.socket(socket.AF_UNIX)\ns.connect('{0}')\nsocket.send_fds(s, [b'x'], [1])\nassert s.recv(1) == b'y'\nprint('given')\n",
         socket.display()
     );
     let policy = || {
