@@ -270,6 +270,8 @@ async fn finish(
     // With everything that could write the pipes end as well, unless somebody outside was handed one.
     let talk = async {
         tokio::select! {
+            // What is in the pipes is read before anybody gives up on them.
+            biased;
             _ = async { tokio::join!(write, read_stdout, read_stderr) } => {}
             () = async {
                 has_ended.cancelled().await;
