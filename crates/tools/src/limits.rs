@@ -136,6 +136,8 @@ pub const MAX_REGEX_BYTES: usize = 1024 * 1024;
 pub const MAX_TOOL_READ_LINES: u64 = 1200;
 /// Bytes of text that File.Read returns.
 pub const MAX_TOOL_READ_BYTES: usize = 256 * 1024;
+/// Bytes of a file that `File.Read` gives as base64.
+pub const MAX_TOOL_READ_BASE64_BYTES: u64 = 8 * 1024 * 1024;
 /// Largest file that File.ApplyEdit edits.
 pub const MAX_TOOL_EDIT_BYTES: u64 = MAX_WRITE_BYTES;
 /// Hits that File.Search returns.
@@ -476,3 +478,20 @@ pub const MAX_WORKER_REFUSALS: usize = 64;
 pub const MAX_PARTIAL_PIECES: usize = 100;
 /// All of them together, as JSON text.
 pub const MAX_PARTIAL_BYTES: usize = 64 * 1024;
+
+// Workflows and nodes as tools.
+
+/// Tools that call tools that call tools: workflows in workflows.
+pub const MAX_NESTED_CALLS: usize = 8;
+/// Time for a workflow that is called as a tool. Language models take theirs.
+pub const WORKFLOW_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+/// Workflows that are kept ready to run.
+pub const MAX_CACHED_PLANS: usize = 128;
+/// Projects whose workflows are offered as tools, of all people together.
+pub const MAX_WORKFLOW_PROJECTS: usize = 1_000;
+/// Pieces of a node's streams that wait for whoever reads them, before its script is not read any further.
+pub const MAX_WAITING_PIECES: usize = 64;
+/// Names that one node may listen for on the event bus.
+pub const MAX_EVENT_PATTERNS: usize = 64;
+/// Events that wait for a node that listens; later ones are counted, and it is told how many.
+pub const MAX_WAITING_EVENTS: usize = 1_024;

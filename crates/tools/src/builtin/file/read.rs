@@ -1,12 +1,14 @@
 //! `File.Read`
 
 use async_trait::async_trait;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use innkeeper_protocol::{ErrorCode, ToolDefinition};
 use serde_json::{Value as Json, json};
 
-use super::{define, number, path_schema, reading, target};
+use super::{define, number, path_schema, reading, target, text};
 use crate::file::{FileLayer, LineRange};
-use crate::limits::{MAX_TOOL_READ_BYTES, MAX_TOOL_READ_LINES};
+use crate::limits::{MAX_TOOL_READ_BASE64_BYTES, MAX_TOOL_READ_BYTES, MAX_TOOL_READ_LINES};
 use crate::{Executor, Invocation, ToolError};
 
 pub(crate) fn definition() -> ToolDefinition {
@@ -27,6 +29,10 @@ pub(crate) fn definition() -> ToolDefinition {
                 "line_count": {
                     "type": "integer", "minimum": 1, "maximum": MAX_TOOL_READ_LINES, "default": MAX_TOOL_READ_LINES,
                     "description": "How many lines to read."
+                },
+                "encoding": {
+                    "type": "string", "enum": ["text", "base64"], "default": "text",
+                    "description": "base64: the whole file, which need not be text, as base64."
                 }
             }
         }),
@@ -46,6 +52,13 @@ pub(super) struct Read(pub(super) FileLayer);
 impl Executor for Read {
     async fn execute(&self, call: Invocation) -> Result<Json, ToolError> {
         let uri = target(&self.0, &call, "file_path")?;
+        if text(&call, "encoding") == "base64" {
+            let bytes = self.0.read(&uri, MAX_TOOL_READ_BASE64_BYTES).await?;
+            let content = STANDARD.encode(&bytes);
+            return Ok(
+                json!({ "path": uri, "encoding": "base64", "bytes": bytes.len(), "content": content }),
+            );
+        }
         let start = number(&call, "start_line").unwrap_or(1).max(1);
         let count = number(&call, "line_count").unwrap_or(MAX_TOOL_READ_LINES);
         let range = LineRange {

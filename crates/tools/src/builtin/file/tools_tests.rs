@@ -19,6 +19,7 @@ fn invocation(house: &House, tool: ToolDefinition, arguments: Json) -> Invocatio
             attempt: 1,
             cancel: CancellationToken::new(),
             progress: Progress::default(),
+            run: None,
         },
     }
 }
@@ -327,4 +328,16 @@ async fn a_cancelled_call_does_nothing() {
         assert_eq!(error.code, ErrorCode::ToolCancelled);
     }
     assert!(house.names(".", 1).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_text_comes_as_base64() {
+    let house = House::new();
+    house.put("cat.png", [0x89, b'P', 0xff, 0]);
+    let asked = json!({"file_path": "cat.png", "encoding": "base64"});
+    let result = call(&house, "File.Read", asked).await.unwrap();
+    assert_eq!(result["content"], "iVD/AA==");
+    assert_eq!(result["bytes"], 4);
+    let error = call(&house, "File.Read", json!({"file_path": "cat.png"})).await;
+    assert!(error.is_err());
 }
