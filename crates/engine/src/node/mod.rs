@@ -1,0 +1,114 @@
+//! What a node is: its definition, and what it does.
+
+mod builder;
+mod definition;
+mod error;
+mod input;
+mod io;
+mod json;
+mod manager;
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub use builder::{
+    In, NodeBuilder, Out, ShapeBuilder, Slot, StreamOut, any, array, binary, boolean, convertible,
+    float, integer, object, text,
+};
+pub use definition::{
+    Branch, Bypass, DataFlowType, NodeDefinition, NodeInput, NodeMode, NodeShape, NodeSlot,
+};
+pub use error::NodeError;
+pub use input::{FromInput, FromValue, Input};
+pub use io::{Io, NodeContext, NodeInfo, Output, Outputs, SlotInfo, TaskIo, Writer};
+pub use manager::{NodeManager, NodeTypes, RegisterError};
+
+/// A kind of node: what it is, and what it does.
+pub struct NodeType {
+    pub definition: NodeDefinition,
+    pub(crate) full_type: Arc<str>,
+    /// Told apart from others of the same name: what one made is not the work of another.
+    pub(crate) serial: u64,
+    /// Where no mode says otherwise.
+    pub(crate) behaviour: Behaviour,
+    /// In the order of the definition's modes.
+    pub(crate) modes: Vec<Behaviour>,
+    pub(crate) is_cached: bool,
+    pub(crate) aliases: Vec<String>,
+    /// For a node with lazy inputs.
+    pub(crate) choose: Option<Arc<Choose>>,
+}
+
+/// Says which lazy inputs are wanted, by their numbers, when the others are there.
+pub type Choose = dyn Fn(&mut Io, &mut dyn FnMut(usize)) -> Result<(), NodeError> + Send + Sync;
+
+pub type InlineRun = dyn Fn(&mut Io) -> Result<(), NodeError> + Send + Sync;
+pub type TaskFuture = Pin<Box<dyn Future<Output = Result<Outputs, NodeError>> + Send>>;
+pub type TaskRun = dyn Fn(TaskIo) -> TaskFuture + Send + Sync;
+
+/// What a node does.
+#[derive(Clone)]
+pub enum Behaviour {
+    /// Quick, and waits for nothing: run in place.
+    Inline(Arc<InlineRun>),
+    /// A task of its own.
+    Task(Arc<TaskRun>),
+    /// Part of the workflow's structure; the engine knows it.
+    Structure(Structure),
+}
+
+/// Nodes that are no work but tell how the others hang together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Structure {
+    /// A box on the canvas.
+    Frame,
+    GroupInput,
+    GroupOutput,
+    NodeGroup,
+    LoopZone,
+    LoopInput,
+    LoopOutput,
+}
+
+impl NodeType {
+    pub fn full_type(&self) -> &str {
+        &self.full_type
+    }
+
+    /// A node whose definition comes from elsewhere: a plugin's file.
+    pub fn from_definition(definition: NodeDefinition, behaviour: Behaviour) -> Self {
+        let is_cached = definition.deterministic && matches!(behaviour, Behaviour::Task(_));
+        Self {
+            full_type: definition.full_type().into(),
+            serial: next_serial(),
+            modes: definition.modes.iter().map(|_| behaviour.clone()).collect(),
+            definition,
+            behaviour,
+            is_cached,
+            aliases: Vec::new(),
+            choose: None,
+        }
+    }
+
+    /// Nothing by itself: it tells how the nodes around it hang together.
+    pub fn structure(&self) -> Option<Structure> {
+        match self.behaviour {
+            Behaviour::Structure(structure) => Some(structure),
+            Behaviour::Inline(_) | Behaviour::Task(_) => None,
+        }
+    }
+}
+
+/// Counts the node types of this process.
+pub(crate) fn next_serial() -> u64 {
+    static SERIAL: AtomicU64 = AtomicU64::new(0);
+    SERIAL.fetch_add(1, Ordering::Relaxed)
+}
+
+impl fmt::Debug for NodeType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NodeType({})", self.full_type)
+    }
+}

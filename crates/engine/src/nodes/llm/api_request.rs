@@ -1,0 +1,109 @@
+//! LlmApiRequest: asks a model, with or without tools of the provider's own kind.
+
+use serde_json::Map;
+
+use super::ask::{Live, ask, messages, object_of};
+use crate::node::{NodeBuilder, NodeType, any, array, boolean, float, integer, object, text};
+use crate::nodes::agent::toolbox;
+use crate::port::ModelCall;
+
+pub(super) fn node() -> NodeType {
+    let mut node = NodeBuilder::core(
+        "LlmApiRequest",
+        "LLM",
+        "Ask a model",
+        "Sends messages to a language model; the answer comes whole, and piece by piece if 'stream' is on",
+    );
+    node.alias("core:LlmApiRequestNode");
+    let asked = node.input(
+        any("messages")
+            .title("Messages")
+            .about("A list of {role, content}, JSON text of one, or what the user says")
+            .category("ChatHistory")
+            .required(),
+    );
+    let tools = node.input(
+        array("tools")
+            .title("Tools")
+            .about("For native calls only: what AvailableTools gives as native_tools"),
+    );
+    let model = node.input(
+        text("model")
+            .title("Model")
+            .about("Empty for the default model"),
+    );
+    let parameters = node.input(
+        any("parameters")
+            .title("Parameters")
+            .about("What the provider takes; beats the single settings"),
+    );
+    let temperature = node.input(
+        float("temperature")
+            .title("Temperature")
+            .range(0, 2)
+            .optional(),
+    );
+    let max_tokens = node.input(integer("max_tokens").title("Most tokens").optional());
+    let top_p = node.input(float("top_p").title("Top p").range(0, 1).optional());
+    let seed = node.input(integer("seed").title("Seed").optional());
+    let in_pieces = node.input(boolean("stream").title("Stream").default(true));
+    let response = node.output(
+        object("response")
+            .title("Response")
+            .about("{text, choices, usage, tool_calls, model, finish_reason}"),
+    );
+    let response_text = node.output(text("responseText").title("Text"));
+    let usage = node.output(object("usage").title("Usage"));
+    let tool_calls = node.output(
+        array("tool_calls")
+            .title("Tool calls")
+            .about("Native calls, as OpenAI writes them"),
+    );
+    let stream = node.output(
+        text("stream_output")
+            .title("Stream")
+            .about("The text as it comes; in one piece if 'stream' is off")
+            .stream(),
+    );
+    let reasoning = node.output(
+        text("reasoning_stream")
+            .title("Reasoning")
+            .about("What the model thinks aloud, if it tells")
+            .stream(),
+    );
+    node.effects();
+    node.task(move |mut io| async move {
+        let mut settings = Map::new();
+        if let Some(value) = io.get(temperature)? {
+            settings.insert("temperature".into(), value.into());
+        }
+        if let Some(value) = io.get(max_tokens)? {
+            settings.insert("max_tokens".into(), value.into());
+        }
+        if let Some(value) = io.get(top_p)? {
+            settings.insert("top_p".into(), value.into());
+        }
+        if let Some(value) = io.get(seed)? {
+            settings.insert("seed".into(), value.into());
+        }
+        settings.extend(object_of(&io.get(parameters)?, "parameters")?);
+        let offered = io.get(tools)?;
+        let call = ModelCall {
+            model: io.get(model)?,
+            messages: messages(&io.get(asked)?, "messages")?,
+            tools: toolbox::definitions(io.context(), &offered)?,
+            parameters: settings,
+        };
+        let live = Live {
+            text: Some(io.writer(stream)),
+            reasoning: Some(io.writer(reasoning)),
+            in_pieces: io.get(in_pieces)?,
+        };
+        let answer = ask(io.context(), call, live).await?;
+        io.set(response, answer.response());
+        io.set(usage, answer.usage_object());
+        io.set(response_text, answer.text);
+        io.set(tool_calls, answer.tool_calls);
+        io.done()
+    })
+}

@@ -1,0 +1,138 @@
+//! Code: a few lines of Python or JavaScript, run in the sandbox through the code interpreter.
+//!
+//! A small program of ours reads the code and its variables from standard input, so that lines in error messages are
+//! those of the code, and gives everything back as one JSON text.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::call::call;
+use super::file;
+use crate::NodeError;
+use crate::limits::{MAX_CODE_NODE_ANSWER, MAX_CODE_NODE_ERROR_CHARS};
+use crate::node::{NodeBuilder, NodeContext, NodeType, any, integer, text};
+
+/// Where an answer lies that is too long to be printed.
+const ANSWER_FILE: &str = "code-result.json";
+const PYTHON: &str = include_str!("code_run.py");
+const JAVASCRIPT: &str = include_str!("code_run.cjs");
+
+pub(super) fn node() -> NodeType {
+    let mut node = NodeBuilder::core(
+        "Code",
+        "World",
+        "Code",
+        "Runs Python or JavaScript in the sandbox. Inputs of any name are variables; what is assigned to 'result' comes out",
+    );
+    node.alias("core:CodeNode");
+    let code = node.input(
+        text("code")
+            .title("Code")
+            .about("Assign to 'result' what should come out; what is printed comes out as 'stdout'")
+            .category("Code")
+            .multiline()
+            .required(),
+    );
+    let language = node.input(
+        text("language")
+            .title("Language")
+            .choice(&["python", "javascript"]),
+    );
+    let timeout = node.input(
+        integer("timeout")
+            .title("Timeout")
+            .about("Seconds")
+            .optional(),
+    );
+    let result = node.output(any("result").title("Result"));
+    let stdout = node.output(text("stdout").title("Printed"));
+    let error = node.output(
+        text("error")
+            .title("Error")
+            .about("What went wrong in the code; empty if nothing did"),
+    );
+    node.dynamic().effects();
+    let declared = timeout.index() + 1;
+    node.task(move |mut io| async move {
+        let (source, timeout) = (io.get(code)?, io.get(timeout)?);
+        let (language, program) = match io.get(language)?.as_str() {
+            "python" => ("python", PYTHON),
+            "javascript" => ("node", JAVASCRIPT),
+            other => {
+                let message = format!("the language '{other}' is neither python nor javascript");
+                return Err(NodeError::invalid("code.language", message));
+            }
+        };
+        let slots = io.info().inputs.iter().enumerate().skip(declared);
+        let variables: Map<String, Json> = slots
+            .map(|(index, slot)| (slot.key.to_string(), io.input(index).as_value().into_json()))
+            .collect();
+        let asked = json!({
+            "code": source, "inputs": variables, "most": MAX_CODE_NODE_ANSWER, "file": ANSWER_FILE,
+        });
+        let mut arguments = Map::new();
+        arguments.insert("language".into(), language.into());
+        arguments.insert("code".into(), program.into());
+        arguments.insert("stdin".into(), asked.to_string().into());
+        if let Some(timeout) = timeout {
+            arguments.insert("timeout".into(), timeout.into());
+        }
+        let ran = call(io.context(), "CodeInterpreter:execute", arguments).await?;
+        match answer(io.context(), &ran).await? {
+            Some(told) => {
+                io.set(result, told.get("result").cloned().unwrap_or_default());
+                io.set(stdout, text_of(&told, "stdout"));
+                io.set(error, text_of(&told, "error"));
+            }
+            // The program itself did not get to its end: out of time, out of memory.
+            None => {
+                io.set(stdout, text_of(&ran, "stdout"));
+                io.set(error, why(&ran));
+            }
+        }
+        io.done()
+    })
+}
+
+async fn answer(context: &NodeContext, ran: &Json) -> Result<Option<Json>, NodeError> {
+    let printed = text_of(ran, "stdout");
+    let Ok(told) = serde_json::from_str::<Json>(printed.trim()) else {
+        return Ok(None);
+    };
+    if told.get("file").and_then(Json::as_str) != Some(ANSWER_FILE) {
+        return Ok(told.is_object().then_some(told));
+    }
+    let files = ran.get("files").and_then(Json::as_array);
+    let kept = files.into_iter().flatten().find(|file| {
+        let name = file.get("name").and_then(Json::as_str);
+        name == Some(ANSWER_FILE)
+    });
+    let uri = kept.and_then(|file| file.get("uri")).and_then(Json::as_str);
+    let Some(uri) = uri else {
+        let message = "the result of the code was too large to be kept; make it smaller, or write it to a file";
+        return Err(NodeError::invalid("code.result_lost", message));
+    };
+    let text = file::read(context, uri, 1, None).await?;
+    Ok(serde_json::from_str(&text.content).ok())
+}
+
+fn text_of(json: &Json, key: &str) -> String {
+    let text = json.get(key).and_then(Json::as_str);
+    text.unwrap_or_default().to_owned()
+}
+
+fn why(ran: &Json) -> String {
+    let parts = ["note", "stderr"].map(|key| text_of(ran, key));
+    let said: Vec<_> = parts.iter().filter(|part| !part.is_empty()).collect();
+    let mut why = match said.as_slice() {
+        [] => format!(
+            "the code ended with {}",
+            ran.get("exit").unwrap_or(&Json::Null)
+        ),
+        [one] => one.to_string(),
+        [one, two, ..] => format!("{one}\n{two}"),
+    };
+    if let Some((cut, _)) = why.char_indices().nth(MAX_CODE_NODE_ERROR_CHARS) {
+        why.truncate(cut);
+    }
+    why
+}
