@@ -4,28 +4,31 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use innkeeper_engine::{EngineOptions, ExecutionEngine, NodeManager};
 use innkeeper_protocol::event::RunId;
 use innkeeper_sandbox::{Sandbox, SandboxOptions};
 use innkeeper_store::{LocalBus, Store};
 use innkeeper_tools::builtin::code::{CodeLimits, CodeParts};
 use innkeeper_tools::builtin::http::HttpPolicy;
-use innkeeper_tools::engine::NoEngine;
 use innkeeper_tools::plugin::{Consents, PluginLoader, PluginManager, PluginParts, PluginSettings};
 use innkeeper_tools::policy::Approver;
 use innkeeper_tools::registry::RegisterError;
 use innkeeper_tools::script::{Interpreters, SandboxRunner};
+use innkeeper_tools::workflow::{BusPublisher, WorkflowParts, WorkflowService};
 use innkeeper_tools::{
     BudgetLimits, FileLayer, Parts, Redactor, Secrets, SystemClock, ToolManager, builtin,
 };
 use jiff::tz::TimeZone;
 
-use crate::failure::{Failure, HomeFault};
+use crate::failure::{Failure, HomeFault, SettingsFault, message, shown};
 use crate::home::Home;
+use crate::models::{self, EngineModels};
 use crate::settings::{self, Scripts, Settings};
 
 pub(crate) struct Platform {
     pub(crate) tools: ToolManager,
     pub(crate) plugins: PluginManager,
+    pub(crate) workflows: WorkflowService,
     pub(crate) budget: BudgetLimits,
 }
 
@@ -64,6 +67,7 @@ impl Platform {
             limits: CodeLimits::from(&settings.scripts.limits()),
         };
         register_builtins(&tools, settings.http.clone(), code).map_err(|error| unusable(&error))?;
+        let workflows = open_workflows(home, &settings, &tools)?;
         let plugins = PluginManager::new(PluginParts {
             manager: tools.clone(),
             loader: PluginLoader::new(plugin_folders(home, &settings)).closing(home.path()),
@@ -73,7 +77,7 @@ impl Platform {
             files: Arc::new(files),
             data: home.file("plugin-data"),
             limits: settings.scripts.limits(),
-            engine: Arc::new(NoEngine),
+            workflows: workflows.clone(),
         });
         let reading = plugins.clone();
         tokio::task::spawn_blocking(move || reading.reload())
@@ -82,6 +86,7 @@ impl Platform {
         Ok(Self {
             tools,
             plugins,
+            workflows,
             budget: settings.limits.budget(),
         })
     }
@@ -91,6 +96,26 @@ impl Platform {
         let store = self.tools.store().clone();
         Ok(store.close().await?)
     }
+}
+
+/// The engine with all that its nodes may ask for. Plugins bring further nodes.
+fn open_workflows(
+    home: &Home,
+    settings: &Settings,
+    tools: &ToolManager,
+) -> Result<WorkflowService, Failure> {
+    let script = settings.models.rehearsal.as_ref();
+    let script = script.map(|path| home.path().join(path));
+    let models = models::open(script.as_deref()).map_err(|error| SettingsFault::Unreadable {
+        path: shown(&script.unwrap_or_default().to_string_lossy()),
+        why: message(&error.to_string()),
+    })?;
+    Ok(WorkflowService::new(WorkflowParts {
+        engine: ExecutionEngine::new(NodeManager::new(), EngineOptions::default()),
+        home: home.path().to_owned(),
+        models: Some(Arc::new(EngineModels(models))),
+        bus: tools.bus().clone(),
+    }))
 }
 
 /// This very binary is what starts programs in it.
@@ -141,6 +166,7 @@ fn all_builtins(tools: &ToolManager, http: HttpPolicy, code: CodeParts) -> Vec<b
         builtin::clock::tools(Arc::new(SystemClock), TimeZone::system()),
         builtin::code::tools(code),
         builtin::dice::tools(Arc::new(builtin::dice::SystemChance)),
+        builtin::event::tools(Arc::new(BusPublisher(tools.bus().clone()))),
         builtin::file::tools(tools.files()),
         builtin::http::tools(Arc::new(ArcSwap::from_pointee(http))),
         builtin::json_query::tools(),

@@ -164,6 +164,12 @@ impl Reach {
             && names(tool).any(|name| self.allow.iter().any(|pattern| pattern.matches(name)))
     }
 
+    /// Whether it is allowed by its very name, which no pattern with a star is.
+    pub fn names(&self, tool: &ToolDefinition) -> bool {
+        let exact = || self.allow.iter().filter(|pattern| pattern.is_exact());
+        !self.denies(tool) && names(tool).any(|name| exact().any(|pattern| pattern.matches(name)))
+    }
+
     /// Whether it is denied by name, which holds for everything that does the same.
     pub fn denies(&self, tool: &ToolDefinition) -> bool {
         names(tool).any(|name| {

@@ -4,6 +4,7 @@
 //! dialect a call was written, who else was asked, or what becomes of the result.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use tokio_util::sync::CancellationToken;
 
-use crate::Caller;
+use crate::{Caller, ToolRun};
 
 /// Runs one tool.
 #[async_trait]
@@ -46,6 +47,8 @@ pub struct CallContext {
     pub attempt: u32,
     pub cancel: CancellationToken,
     pub progress: Progress,
+    /// The run that the call belongs to, for tools that call others in their turn.
+    pub run: Option<ToolRun>,
 }
 
 /// Where a long call says how far it is.
@@ -61,7 +64,15 @@ pub trait ProgressSink: Send + Sync {
 
     /// The call is tried again from the beginning: pieces that came so far count no more.
     fn start_over(&self) {}
+
+    /// `None`: it can take another piece. Otherwise it ends when that is so; whoever has more pieces waits for it.
+    fn room(&self) -> Option<Room> {
+        None
+    }
 }
+
+/// Ends when there is room for another piece, or nobody wants one any more.
+pub type Room = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl Progress {
     pub fn to(sink: Arc<dyn ProgressSink>) -> Self {
@@ -81,6 +92,15 @@ impl Progress {
         if let Some(sink) = &self.0 {
             sink.partial(piece);
         }
+    }
+
+    /// Whether anyone listens.
+    pub fn is_heard(&self) -> bool {
+        self.0.is_some()
+    }
+
+    pub fn room(&self) -> Option<Room> {
+        self.0.as_ref()?.room()
     }
 
     pub fn start_over(&self) {

@@ -3,6 +3,7 @@
 //! - [`Registry`] holds what can be called; a run works on one [`Snapshot`] of it.
 //! - [`ToolManager`] takes calls through the pipeline (`pipeline/`, one file a step) and gives observations.
 //! - [`Executor`] is all that an implementation of a tool has to be; no executor knows how a call was written.
+//! - `workflow/` brings workflows and nodes among the tools, and tools to workflows and nodes.
 //! - `plugin/` reads plugin folders, `file/` is the only way to people's files, `policy/` says what may be done.
 
 mod block;
@@ -10,7 +11,6 @@ mod budget;
 pub mod builtin;
 mod caller;
 mod clock;
-pub mod engine;
 mod executor;
 pub mod file;
 pub mod hook;
@@ -31,17 +31,18 @@ mod script_files;
 mod secret;
 pub mod task;
 mod unwind;
+pub mod workflow;
 
 pub use budget::{BudgetLimits, ToolLimit};
 pub use caller::{Actor, Caller, InvalidId, ProjectId, Reach, UserId};
 pub use clock::{Clock, SystemClock};
-pub use executor::{CallContext, Executor, Invocation, Progress, ProgressSink, ToolError};
+pub use executor::{CallContext, Executor, Invocation, Progress, ProgressSink, Room, ToolError};
 pub use file::{FileError, FileLayer, FileUri};
 pub use innkeeper_protocol::Pattern;
 pub use manager::{Parts, ToolManager};
 pub use redact::{Redactor, redact_arguments};
 pub use registry::{Registry, Snapshot, Tool};
-pub use run::{ResultLength, RunOptions, ToolRun};
+pub use run::{NodeReach, ResultLength, RunOptions, ToolRun};
 pub use run_end::{RunEnd, RunEnds};
 pub use secret::{Secret, SecretName, Secrets, SecretsError};
 pub use task::{TaskPartial, TaskProgress, TaskRecord, TaskStatus, Tasks};

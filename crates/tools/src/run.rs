@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use innkeeper_protocol::event::RunId;
@@ -9,16 +10,18 @@ use innkeeper_protocol::{
     Aliases, Block, BoundCall, ErrorCode, Locale, Manifest, Observation, Outcome, Protocol, Reply,
     ToolCallRequest, render_manifest,
 };
+use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::Budget;
-use crate::limits::MAX_WAIT;
+use crate::limits::{MAX_NESTED_CALLS, MAX_WAIT};
 use crate::manager::Shared;
+use crate::pipeline::ready::{self, Ready};
 use crate::pipeline::trail::{Trail, unwritable};
 use crate::pipeline::{call, stop};
-use crate::registry::{Lookup, Snapshot};
+use crate::registry::{Lookup, Scope, Snapshot};
 use crate::task::{Entry, TaskRecord};
-use crate::{BudgetLimits, Caller, block, mention};
+use crate::{BudgetLimits, Caller, Progress, ToolError, block, mention};
 
 /// What a run is given beyond its caller.
 #[derive(Debug, Clone, Default)]
@@ -28,6 +31,18 @@ pub struct RunOptions {
     pub results: ResultLength,
     /// Within what a `request_id` means one thing; the run's own id if nothing else is said.
     pub request_scope: Option<String>,
+    /// Which nodes of plugins workflows may use that are called in this run.
+    pub nodes: NodeReach,
+}
+
+/// Whether an agent may use a plugin's node in a workflow without being allowed it by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NodeReach {
+    /// Only those that its profile allows by their full type: a workflow may have been written by the agent itself.
+    #[default]
+    ByName,
+    /// As any tool, by pattern too: a person has chosen the workflow.
+    ByPattern,
 }
 
 /// How much of a result is given.
@@ -50,8 +65,19 @@ pub struct ToolRun {
     pub(crate) cancel: CancellationToken,
     pub(crate) request_scope: Arc<str>,
     pub(crate) results: ResultLength,
+    pub(crate) nodes: NodeReach,
+    /// Who hears how far calls are.
+    pub(crate) progress: Progress,
+    /// Tools that are being called and call others, the outermost first.
+    chain: Arc<[String]>,
     names: Arc<Mutex<HashMap<Protocol, Arc<Aliases>>>>,
     _end: Arc<End>,
+}
+
+impl fmt::Debug for ToolRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ToolRun({})", self.caller.run)
+    }
 }
 
 /// With the last clone of a run go the answers that people gave for it, and what others keep for it.
@@ -91,14 +117,113 @@ impl ToolRun {
             .unwrap_or_else(|| format!("run:{}", caller.run));
         Self {
             _end: End::of(&shared, &caller.run),
-            snapshot: shared.registry.snapshot(),
+            snapshot: shared.registry.snapshot_for(&Scope::of(&caller)),
             names: Arc::default(),
+            progress: Progress::default(),
+            chain: Arc::default(),
             shared,
             budget: Arc::new(Budget::new(options.budget)),
             cancel: options.cancel,
             results: options.results,
+            nodes: options.nodes,
             request_scope: scope.into(),
             caller: Arc::new(caller),
+        }
+    }
+
+    /// The same run for what a tool calls while it is called itself: the same caller, tools and budget. Results are
+    /// given whole, for they are worked on; what comes of the outer call is cut as ever.
+    pub fn within(&self, tool: &str) -> Result<Self, ToolError> {
+        let mut chain = self.chain.to_vec();
+        chain.push(tool.to_owned());
+        if chain.len() > MAX_NESTED_CALLS {
+            let message = format!(
+                "tools that call tools are nested more than {MAX_NESTED_CALLS} deep: {}; let one of them do its work without calling the next",
+                chain.join(" → ")
+            );
+            return Err(ToolError::failed(message)
+                .because("tool.nested_too_deep")
+                .permanent());
+        }
+        Ok(Self {
+            chain: chain.into(),
+            results: ResultLength::Whole,
+            progress: Progress::default(),
+            ..self.clone()
+        })
+    }
+
+    /// Whether its calls are made by a tool that is being called.
+    pub fn is_nested(&self) -> bool {
+        !self.chain.is_empty()
+    }
+
+    /// A single call to its very end: a task is waited for. `cancel` stops this call and nothing else.
+    pub async fn run_to_end(
+        &self,
+        request: &ToolCallRequest<'_>,
+        progress: Progress,
+        cancel: &CancellationToken,
+    ) -> Observation {
+        self.stoppable(progress, cancel, |run| async move {
+            run.pass_to_end(request).await
+        })
+        .await
+    }
+
+    /// What a node does, on the way of every call. `cancel` stops this and nothing else.
+    pub(crate) async fn run_ready(
+        &self,
+        call: Ready,
+        progress: Progress,
+        cancel: &CancellationToken,
+    ) -> Result<Json, Outcome> {
+        self.stoppable(progress, cancel, |run| async move {
+            ready::pass(&run, call).await
+        })
+        .await
+    }
+
+    async fn stoppable<F: Future>(
+        &self,
+        progress: Progress,
+        cancel: &CancellationToken,
+        work: impl FnOnce(Self) -> F,
+    ) -> F::Output {
+        let own = self.cancel.child_token();
+        // Also where nobody waits any more.
+        let _stop = own.clone().drop_guard();
+        let run = Self {
+            cancel: own.clone(),
+            progress,
+            ..self.clone()
+        };
+        let mut work = std::pin::pin!(work(run));
+        tokio::select! {
+            biased;
+            end = &mut work => end,
+            () = cancel.cancelled() => {
+                own.cancel();
+                work.await
+            }
+        }
+    }
+
+    async fn pass_to_end(&self, request: &ToolCallRequest<'_>) -> Observation {
+        let passed = call::pass(self, request, None).await;
+        let Some(task) = passed.task else {
+            return passed.observation;
+        };
+        task.release();
+        // Whoever waits here is told here, and not once more with the run's other tasks.
+        task.mark_told();
+        let observation = passed.observation;
+        match self.wait_for(&task).await {
+            Ok(record) => record.observation.unwrap_or(observation),
+            Err(outcome) => Observation {
+                outcome,
+                ..observation
+            },
         }
     }
 

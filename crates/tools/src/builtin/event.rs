@@ -1,5 +1,5 @@
 //! `event:Publish`: telling other agents that something happened. How events travel is for whoever implements
-//! [`EventPublisher`]; without one the tool does not exist.
+//! [`EventPublisher`] ([`crate::workflow::BusPublisher`] does, over the event bus); without one the tool does not exist.
 
 use std::sync::Arc;
 
@@ -14,6 +14,8 @@ use crate::limits::{
     MAX_EVENT_PAYLOAD_BYTES, MAX_EVENT_TARGET_CHARS, MAX_EVENT_TYPE_CHARS, MAX_EVENT_TYPE_PARTS,
 };
 use crate::{Caller, Executor, Invocation, ToolError};
+
+pub const PUBLISH: &str = "event:Publish";
 
 /// Takes events and gives each an id. Bounds chains of events that cause each other.
 #[async_trait]
@@ -30,6 +32,18 @@ pub struct NewEvent {
     /// One agent that it is meant for; all who listen otherwise.
     pub target: Option<String>,
     pub priority: Priority,
+}
+
+impl NewEvent {
+    /// For everyone who listens, if that caller may tell it.
+    pub fn checked(caller: &Caller, kind: String, payload: Json) -> Result<Self, ToolError> {
+        Ok(Self {
+            kind: check_type(kind, caller.is_agent())?,
+            payload: check_payload(payload)?,
+            target: None,
+            priority: Priority::default(),
+        })
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
@@ -57,7 +71,7 @@ pub fn definition() -> ToolDefinition {
             json!({"type": "world.gate.opened", "payload": {"by": "Anna"}}),
         ),
         ..declare(
-            "event:Publish",
+            PUBLISH,
             "Publish event",
             "Tell other agents of the scene that something happened. Who listens for this type of event gets it.",
             json!({
@@ -96,6 +110,32 @@ pub fn definition() -> ToolDefinition {
     }
 }
 
+/// What a node does that listens for events, in the words of tools: nobody can call it, but reach and rules name it.
+pub(crate) fn listening() -> ToolDefinition {
+    ToolDefinition {
+        permissions: words(&["event:read"]),
+        tags: words(&["event"]),
+        ..declare(
+            "event:Subscribe",
+            "Subscribe to events",
+            "Hear of the events of the project as they happen.",
+            json!({
+                "type": "object",
+                "properties": {
+                    "names": {
+                        "type": "array",
+                        "items": {"type": "string"},
+                        "description": "Types of events; '*' stands for any part"
+                    }
+                },
+                "required": ["names"],
+                "additionalProperties": false
+            }),
+            json!({"type": "null"}),
+        )
+    }
+}
+
 struct Publish(Arc<dyn EventPublisher>);
 
 #[derive(Deserialize)]
@@ -114,10 +154,9 @@ impl Executor for Publish {
     async fn execute(&self, call: Invocation) -> Result<Json, ToolError> {
         let asked: Arguments = arguments(call.arguments)?;
         let event = NewEvent {
-            kind: check_type(asked.kind, call.context.caller.is_agent())?,
-            payload: check_payload(asked.payload)?,
             target: asked.target,
             priority: asked.priority,
+            ..NewEvent::checked(&call.context.caller, asked.kind, asked.payload)?
         };
         let kind = event.kind.clone();
         let id = self.0.publish(&call.context.caller, event).await?;

@@ -39,6 +39,7 @@ pub(super) fn invocation(tool: &Tool, arguments: Json, cancel: CancellationToken
             attempt: 1,
             cancel,
             progress: Progress::default(),
+            run: None,
         },
     }
 }

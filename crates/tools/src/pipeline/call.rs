@@ -15,10 +15,10 @@ use super::substitute::{Unresolved, Values, fill, mentions};
 use super::trail::Trail;
 use super::validate::Faults;
 use super::{authorise, before, bind, execute, fetch, launch, resolve, stop};
+use crate::ToolError;
 use crate::registry::Tool;
 use crate::run::ToolRun;
 use crate::task::Entry;
-use crate::{Progress, ToolError};
 
 /// What came of a call, for the block it stands in.
 pub(crate) struct Passed {
@@ -35,7 +35,7 @@ pub(crate) struct Passed {
 }
 
 /// What is learnt on the way.
-struct Way {
+pub(super) struct Way {
     call_id: String,
     tool: String,
     on_error: OnError,
@@ -47,22 +47,28 @@ struct Way {
     is_noted: bool,
 }
 
+impl Way {
+    pub(super) fn new(request: &ToolCallRequest<'_>, call_id: String) -> Self {
+        Self {
+            call_id,
+            tool: request.tool.to_string(),
+            on_error: request.on_error,
+            has_run: false,
+            unknown: BTreeSet::new(),
+            task: None,
+            found: None,
+            is_noted: false,
+        }
+    }
+}
+
 pub(crate) async fn pass(
     run: &ToolRun,
     request: &ToolCallRequest<'_>,
     values: Option<&Values>,
 ) -> Passed {
     let request = &*run.restored(request);
-    let mut way = Way {
-        call_id: run.shared.next_call(),
-        tool: request.tool.to_string(),
-        on_error: request.on_error,
-        has_run: false,
-        unknown: BTreeSet::new(),
-        task: None,
-        found: None,
-        is_noted: false,
-    };
+    let mut way = Way::new(request, run.shared.next_call());
     let mut trail = Trail::begin(run, request, &way.call_id);
     let finished = match go(run, request, values, &mut way, &mut trail).await {
         Ok(finished) => finished,
@@ -109,6 +115,18 @@ async fn go(
 
     let request = substituted(request, values, way)?;
     let arguments = prepared(run, &tool, &request, way, trail).await?;
+    perform(run, tool, arguments, &request, way, trail).await
+}
+
+/// The call is good in itself: whether it may be made, and what comes of it.
+pub(super) async fn perform(
+    run: &ToolRun,
+    tool: Arc<Tool>,
+    arguments: Map<String, Json>,
+    request: &ToolCallRequest<'_>,
+    way: &mut Way,
+    trail: &mut Trail,
+) -> Result<Finished, Outcome> {
     let arguments = tokio::select! {
         asked = before::ask(run.snapshot.hooks(), &run.caller, &tool, arguments) => asked?,
         () = run.cancel.cancelled() => return Err(run.stopped()),
@@ -135,16 +153,17 @@ async fn go(
         },
         run: run.cancel.clone(),
         results: run.results,
+        within: Some(run.clone()),
         tool,
     };
     match job.tool.definition().execution.mode {
         ExecutionMode::Sync => {
             way.has_run = true;
-            let ended = execute::run(&job, &Progress::default()).await;
+            let ended = execute::run(&job, &launch::heard(run, None)).await;
             Ok(finish(&run.shared, run.snapshot.hooks(), &job, ended, trail).await)
         }
         ExecutionMode::Async => {
-            let (outcome, task) = launch::launch(run, job, &request, trail)?;
+            let (outcome, task) = launch::launch(run, job, request, trail)?;
             way.has_run = true;
             way.task = Some(task);
             Ok(Finished {

@@ -16,7 +16,7 @@ use crate::limits::{
 };
 use crate::registry::Tool;
 use crate::unwind::{Panicked, caught};
-use crate::{CallContext, Caller, Invocation, Progress, ResultLength, ToolError};
+use crate::{CallContext, Caller, Invocation, Progress, ResultLength, ToolError, ToolRun};
 
 /// A call that may run: everything was checked.
 #[derive(Clone)]
@@ -31,6 +31,8 @@ pub(crate) struct Job {
     /// Stops the whole run.
     pub(crate) run: CancellationToken,
     pub(crate) results: ResultLength,
+    /// For tools that call others.
+    pub(crate) within: Option<ToolRun>,
 }
 
 impl Job {
@@ -92,6 +94,7 @@ async fn attempt(job: &Job, attempt: u32, progress: &Progress) -> Result<Json, S
             attempt,
             cancel,
             progress: progress.clone(),
+            run: job.within.clone(),
         },
     };
     let limit = timeout_of(job.tool.definition());

@@ -78,6 +78,7 @@ fn job_for(retry: u8, executor: Arc<dyn Executor>) -> Job {
         cancel: CancellationToken::new(),
         run: CancellationToken::new(),
         results: ResultLength::Capped,
+        within: None,
     }
 }
 

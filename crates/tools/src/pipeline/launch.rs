@@ -12,7 +12,7 @@ use super::trail::Trail;
 use crate::limits::MAX_KEPT_RESULT_BYTES;
 use crate::run::ToolRun;
 use crate::task::{Completion, Entry};
-use crate::{Progress, ProgressSink, Redactor};
+use crate::{Progress, ProgressSink, Redactor, Room};
 
 pub(super) fn launch(
     run: &ToolRun,
@@ -47,24 +47,51 @@ pub(super) fn launch(
 
 /// Progress goes to people before the result has passed the pipeline.
 struct Redacted {
-    entry: Arc<Entry>,
+    entry: Option<Arc<Entry>>,
+    /// Whoever waits for this very call.
+    listener: Progress,
     redactor: Arc<Redactor>,
+}
+
+/// Those who hear how far a call of the run is: its task, if it is one, and whoever waits for it.
+pub(super) fn heard(run: &ToolRun, entry: Option<Arc<Entry>>) -> Progress {
+    if entry.is_none() && !run.progress.is_heard() {
+        return Progress::default();
+    }
+    Progress::to(Arc::new(Redacted {
+        entry,
+        listener: run.progress.clone(),
+        redactor: run.shared.redactor.load_full(),
+    }))
 }
 
 impl ProgressSink for Redacted {
     fn report(&self, fraction: Option<f64>, message: &str) {
-        self.entry
-            .report(fraction, &self.redactor.redact_text(message));
+        let message = self.redactor.redact_text(message);
+        if let Some(entry) = &self.entry {
+            entry.report(fraction, &message);
+        }
+        self.listener.report(fraction, &message);
     }
 
     fn partial(&self, piece: &Json) {
         let mut piece = piece.clone();
         self.redactor.redact_json(&mut piece);
-        self.entry.partial(&piece);
+        if let Some(entry) = &self.entry {
+            entry.partial(&piece);
+        }
+        self.listener.partial(&piece);
     }
 
     fn start_over(&self) {
-        self.entry.start_over();
+        if let Some(entry) = &self.entry {
+            entry.start_over();
+        }
+        self.listener.start_over();
+    }
+
+    fn room(&self) -> Option<Room> {
+        self.listener.room()
     }
 }
 
@@ -76,10 +103,7 @@ async fn work(
     mut trail: Trail,
 ) {
     let completion = Completion::of(entry.clone());
-    let progress = Progress::to(Arc::new(Redacted {
-        entry: entry.clone(),
-        redactor: run.shared.redactor.load_full(),
-    }));
+    let progress = heard(&run, Some(entry.clone()));
     let ended = execute::run(&job, &progress).await;
     let finished = finish(&run.shared, run.snapshot.hooks(), &job, ended, &mut trail).await;
     run.note(trail, &finished.outcome).await;

@@ -3,7 +3,7 @@
 //! resolve → reach → substitute → bind → fetch → validate → before → authorise → budget → execute → finish
 //! (check, redact, cap and spill) → after → observation.
 //!
-//! `call.rs` is the way itself; each step decides one thing and says why it stops. `trail.rs` writes down for the
+//! `call.rs` is the way itself, `ready.rs` that of a node of a workflow, which skips what the engine has done; each step decides one thing and says why it stops. `trail.rs` writes down for the
 //! audit log how far a call came. `block.rs` above all this runs the steps of a block.
 
 mod after;
@@ -15,6 +15,7 @@ pub(crate) mod execute;
 mod fetch;
 pub(crate) mod finish;
 mod launch;
+pub(crate) mod ready;
 mod resolve;
 pub(crate) mod substitute;
 pub(crate) mod trail;

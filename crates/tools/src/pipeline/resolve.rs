@@ -31,8 +31,19 @@ pub(super) fn check_reach(caller: &Caller, tool: &Tool) -> Result<(), Outcome> {
     let beneath = tool
         .stands_on()
         .is_some_and(|beneath| caller.reach.denies(beneath));
-    if caller.reach.includes(tool.definition()) && !beneath {
+    let by_id = tool.is_hidden() && caller.is_agent();
+    let included = match by_id {
+        true => caller.reach.names(tool.definition()),
+        false => caller.reach.includes(tool.definition()),
+    };
+    if included && !beneath {
         return Ok(());
+    }
+    if by_id && caller.reach.includes(tool.definition()) {
+        return Err(stop(
+            ErrorCode::ToolPolicyDenied,
+            "it is a node of workflows; an agent can call one only if its profile allows it by its full type",
+        ));
     }
     Err(stop(
         ErrorCode::ToolPolicyDenied,

@@ -18,11 +18,11 @@ use super::{
     WatchError,
 };
 use crate::ToolManager;
-use crate::engine::Engine;
 use crate::hook::HookFailure;
 use crate::plugin::ConsentError;
 use crate::registry::{Change, RegisterError, Source};
-use crate::script::{ScriptFiles, ScriptLimits, ScriptNode, ScriptRunner};
+use crate::script::{ScriptFiles, ScriptLimits, ScriptNode, ScriptRunner, node_type};
+use crate::workflow::{PluginWorkflows, WorkflowService};
 
 /// What a plugin manager is put together from.
 pub struct PluginParts {
@@ -35,7 +35,8 @@ pub struct PluginParts {
     /// Where each plugin has a folder of its own for what it keeps.
     pub data: PathBuf,
     pub limits: ScriptLimits,
-    pub engine: Arc<dyn Engine>,
+    /// Follows the plugins: their nodes go into its engine, their workflows among its own.
+    pub workflows: WorkflowService,
 }
 
 /// Cheap to clone.
@@ -47,6 +48,8 @@ struct Inner {
     workshop: Workshop,
     status: ArcSwap<Vec<PluginStatus>>,
     nodes: ArcSwap<Vec<Arc<ScriptNode>>>,
+    /// The plugins whose nodes the engine has, each as it was then.
+    known_nodes: Mutex<BTreeMap<String, u64>>,
     /// One reload at a time; holds the plugins that are in the registry.
     registered: Mutex<BTreeSet<String>>,
 }
@@ -123,6 +126,7 @@ impl PluginManager {
             parts,
             status: ArcSwap::default(),
             nodes: ArcSwap::default(),
+            known_nodes: Mutex::default(),
             registered: Mutex::default(),
         }))
     }
@@ -143,6 +147,8 @@ impl PluginManager {
             .map(|found| inner.stand(found))
             .collect();
 
+        // Nodes and workflows first: tools of plugins may stand on them.
+        inner.bring_nodes(&mut status);
         let registry = inner.parts.manager.registry();
         let mut changes = Vec::new();
         for plugin in &mut status {
@@ -182,12 +188,9 @@ impl PluginManager {
             inner.judge(plugin, &failures);
         }
         *registered = known;
-        let enabled = status
-            .iter()
-            .filter(|plugin| plugin.state == Standing::Enabled);
-        let packages = enabled.filter_map(|plugin| plugin.package.as_ref());
-        let nodes = packages.flat_map(|package| inner.workshop.nodes(package));
-        inner.nodes.store(Arc::new(nodes.collect()));
+        // A plugin that does not fit takes its nodes with it.
+        inner.bring_nodes(&mut status);
+        inner.parts.workflows.reload(registry);
         inner.workshop.retain_workers(|owner, stamp| {
             status.iter().any(|plugin| {
                 let package = plugin.package.as_ref();
@@ -334,7 +337,67 @@ fn broken(package: &PluginPackage, error: &RegisterError) -> Standing {
     }
 }
 
+fn broken_node(why: &str) -> Standing {
+    Standing::Broken {
+        problems: vec![PluginProblem {
+            file: "plugin.yaml".to_owned(),
+            line: None,
+            column: None,
+            field: Some("nodes".to_owned()),
+            code: "plugin.node_refused",
+            message: why.to_owned(),
+        }],
+    }
+}
+
 impl Inner {
+    /// The nodes of all plugins that are on, and no others, into the engine; their workflows where those are looked for.
+    fn bring_nodes(&self, status: &mut [PluginStatus]) {
+        let types = self.parts.workflows.engine().nodes();
+        let mut all = Vec::new();
+        let mut with_workflows = Vec::new();
+        let mut known = self
+            .known_nodes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::take(&mut *known);
+        for plugin in status.iter_mut() {
+            let Some(package) = &plugin.package else {
+                continue;
+            };
+            if plugin.state != Standing::Enabled {
+                continue;
+            }
+            let nodes = self.workshop.nodes(package);
+            let name = source_name(&plugin.name);
+            let is_same = before.get(&name) == Some(&package.stamp);
+            let brought = match nodes.is_empty() || is_same {
+                true => Ok(()),
+                false => types.replace(&name, nodes.iter().cloned().map(node_type).collect()),
+            };
+            match brought {
+                Ok(()) => {
+                    if !nodes.is_empty() {
+                        known.insert(name, package.stamp);
+                    }
+                    with_workflows.push(PluginWorkflows {
+                        name: package.name.clone(),
+                        root: package.root.clone(),
+                    });
+                    all.extend(nodes);
+                }
+                Err(error) => plugin.state = broken_node(&error.to_string()),
+            }
+        }
+        for gone in before.keys().filter(|name| !known.contains_key(*name)) {
+            // Taking away always works.
+            let _ = types.replace(gone, Vec::new());
+        }
+        drop(known);
+        self.parts.workflows.set_plugins(with_workflows);
+        self.nodes.store(Arc::new(all));
+    }
+
     fn stand(&self, found: Found) -> PluginStatus {
         let (state, package) = match found.outcome {
             Err(problems) => (Standing::Broken { problems }, None),

@@ -2,6 +2,7 @@ use std::fs;
 use std::path::Path;
 
 use async_trait::async_trait;
+use innkeeper_engine::{EngineOptions, ExecutionEngine, NodeManager};
 use innkeeper_protocol::event::RunId;
 use innkeeper_protocol::{Observation, parse, render_observation};
 use innkeeper_store::{LocalBus, Store};
@@ -10,12 +11,21 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::builtin;
-use crate::engine::NoEngine;
 use crate::hook::{Hook, HookAction, HookError, HookPoint};
 use crate::policy::{Nobody, Policy};
 use crate::registry::Lookup;
 use crate::script::{ScriptLimits, for_tests};
+use crate::workflow::WorkflowParts;
 use crate::{Caller, FileLayer, Parts, Reach, RunOptions, Secrets, SystemClock};
+
+fn for_workflows(home: &Path, manager: &ToolManager) -> WorkflowService {
+    WorkflowService::new(WorkflowParts {
+        engine: ExecutionEngine::new(NodeManager::new(), EngineOptions::default()),
+        home: home.to_owned(),
+        models: None,
+        bus: manager.bus().clone(),
+    })
+}
 
 /// A home with a folder for plugins and all that plugins need.
 struct House {
@@ -50,7 +60,7 @@ impl House {
             files: Arc::new(files),
             data: home.path().join("plugin-data"),
             limits: ScriptLimits::default(),
-            engine: Arc::new(NoEngine),
+            workflows: for_workflows(home.path(), &manager),
         });
         Self {
             home,
@@ -577,18 +587,36 @@ async fn a_name_that_looks_like_another_is_taken() {
 async fn tools_that_are_workflows_and_nodes_go_to_the_engine() {
     let house = House::new().await;
     let root = house.plugin("flow", "");
+    fs::create_dir(root.join("workflows")).unwrap();
+    let workflow = json!({
+        "name": "Summary",
+        "nodes": [
+            {"id": "in", "type": "core:GroupInput"},
+            {"id": "out", "type": "core:GroupOutput"},
+        ],
+        "edges": [{"id": "e", "source": "in", "sourceHandle": "text", "target": "out", "targetHandle": "text"}],
+        "interfaceInputs": {"text": {"key": "text", "dataFlowType": "STRING", "required": true}},
+        "interfaceOutputs": {"text": {"key": "text", "dataFlowType": "STRING"}},
+    });
+    write(&root.join("workflows/summary.json"), &workflow.to_string());
     for (id, implementation) in [
         (
             "Flow.Summary",
             json!({"type": "workflow", "workflowId": "summary"}),
         ),
-        ("Flow.Add", json!({"type": "node", "nodeType": "core:Add"})),
+        (
+            "Flow.Gone",
+            json!({"type": "workflow", "workflowId": "gone"}),
+        ),
+        (
+            "Flow.Node",
+            json!({"type": "node", "nodeType": "test:Gone"}),
+        ),
     ] {
         let tool = json!({
             "id": id,
             "description": "Goes to the engine.",
             "implementation": implementation,
-            "parameters": {"type": "object"},
         });
         write(
             &root.join(format!("tools/{id}.tool.json")),
@@ -597,16 +625,29 @@ async fn tools_that_are_workflows_and_nodes_go_to_the_engine() {
     }
     house.plugins.reload();
     assert_eq!(house.standing("flow"), Standing::Enabled);
-    for (id, what) in [
-        ("Flow.Summary", "workflow 'summary'"),
-        ("Flow.Add", "node 'core:Add'"),
+    assert!(
+        house.has("workflow:summary"),
+        "{:?}",
+        house.plugins.0.parts.workflows.list()
+    );
+    let text = "<Flow.Summary><text>hello</text></Flow.Summary>";
+    for (call, told) in [
+        (text, "Result: hello"),
+        (
+            "<Flow.Summary></Flow.Summary>",
+            "Missing required parameter 'text'",
+        ),
+        ("<Flow.Gone></Flow.Gone>", "there is no workflow 'gone'"),
+        (
+            "<Flow.Node></Flow.Node>",
+            "there is no node type 'test:Gone'",
+        ),
     ] {
-        let said = house.say(&format!("<ACTION><{id}></{id}></ACTION>")).await;
-        assert!(
-            said[0].contains(&format!("the {what} needs the workflow engine")),
-            "{said:?}"
-        );
+        let said = house.say(&format!("<ACTION>{call}</ACTION>")).await;
+        assert!(said[0].contains(told), "{call}: {said:?}");
     }
+    house.plugins.disable("flow").unwrap();
+    assert!(!house.has("workflow:summary"));
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! The slots of a node file: inputs, outputs and settings, which are described alike.
 
+use innkeeper_engine::Branch;
 use serde_json::{Map, Value as Json};
 
 use super::manifest::label;
@@ -193,6 +194,7 @@ fn read_input(key: &str, place: &Place<'_>, report: &mut Report) -> Option<NodeI
         required,
         multi,
         max_connections: max_connections.and_then(|most| u32::try_from(most).ok()),
+        branch: Branch::default(),
         config,
     })
 }

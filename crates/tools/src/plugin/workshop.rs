@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
+use innkeeper_protocol::ToolDefinition;
+
 use super::{Implementation, PluginPackage, PluginParts, PluginTool};
 use crate::Executor;
-use crate::engine::{Engine, NodeExecutor, WorkflowExecutor};
 use crate::hook::Hook;
 use crate::registry::{Offer, Prepared, RegisterError, Source};
 use crate::script::{ScriptExecutor, ScriptHook, ScriptHost, ScriptNode, ScriptPlugin, WorkerPool};
+use crate::workflow::{NodeExecutor, WorkflowExecutor, WorkflowService};
 
 pub(super) struct Workshop {
     /// With the workers of all plugins, which outlive what is built anew when plugins are read again.
     host: ScriptHost,
-    engine: Arc<dyn Engine>,
+    workflows: WorkflowService,
 }
 
 impl Workshop {
@@ -26,7 +28,7 @@ impl Workshop {
                 data: parts.data.clone(),
                 limits: parts.limits,
             },
-            engine: parts.engine.clone(),
+            workflows: parts.workflows.clone(),
         }
     }
 
@@ -59,21 +61,26 @@ impl Workshop {
             .tools
             .iter()
             .map(|tool| {
-                let prepared = Prepared::new(tool.definition.clone())?;
+                let prepared = Prepared::new(self.declared(tool))?;
                 Ok(match &tool.implementation {
                     Implementation::Service { name } => Offer::of_service(prepared, name.clone()),
                     Implementation::Script(command) => {
                         Offer::new(prepared, script(Some(tool), command.clone()))
                     }
                     Implementation::Workflow { id } => {
-                        let engine = self.engine.clone();
-                        let workflow = id.clone();
-                        Offer::new(prepared, Arc::new(WorkflowExecutor { engine, workflow }))
+                        let executor = WorkflowExecutor {
+                            workflows: self.workflows.clone(),
+                            workflow: id.clone(),
+                            place: None,
+                        };
+                        Offer::new(prepared, Arc::new(executor))
                     }
                     Implementation::Node { full_type } => {
-                        let engine = self.engine.clone();
-                        let full_type = full_type.clone();
-                        Offer::new(prepared, Arc::new(NodeExecutor { engine, full_type }))
+                        let executor = NodeExecutor {
+                            workflows: self.workflows.clone(),
+                            full_type: full_type.clone(),
+                        };
+                        Offer::new(prepared, Arc::new(executor))
                     }
                 })
             })
@@ -96,7 +103,23 @@ impl Workshop {
             hooks: hooks.collect(),
             services: services.collect(),
             may_replace: replaceable.collect(),
+            hidden: Vec::new(),
         })
+    }
+
+    /// A tool that stands on a workflow or a node, and says nothing of its parameters, has those of what it stands on.
+    fn declared(&self, tool: &PluginTool) -> ToolDefinition {
+        let mut definition = tool.definition.clone();
+        let found_out = match &tool.implementation {
+            _ if definition.parameters.get("properties").is_some() => None,
+            Implementation::Workflow { id } => self.workflows.workflow_parameters(id),
+            Implementation::Node { full_type } => self.workflows.node_parameters(full_type),
+            Implementation::Script(_) | Implementation::Service { .. } => None,
+        };
+        if let Some(parameters) = found_out {
+            definition.parameters = parameters;
+        }
+        definition
     }
 }
 

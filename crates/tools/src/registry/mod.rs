@@ -3,8 +3,10 @@
 //! Everything comes from a *source* (`builtin`, `plugin:x`, `workflow`), and a source is replaced whole: its
 //! tools, hooks and services appear, change and vanish together.
 
+mod hidden;
 mod names;
 mod prepared;
+mod scoped;
 mod snapshot;
 mod source;
 
@@ -14,8 +16,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arc_swap::ArcSwap;
 use tokio::sync::watch;
 
+pub use hidden::Hidden;
 pub use names::Lookup;
 pub use prepared::{Prepared, RegisterError};
+pub use scoped::Scope;
 pub use snapshot::{Snapshot, Tool};
 pub use source::{Behind, Change, Offer, Source};
 
@@ -24,6 +28,8 @@ pub struct Registry {
     current: ArcSwap<Snapshot>,
     changes: watch::Sender<u64>,
     sources: Mutex<BTreeMap<String, Source>>,
+    /// Locked before `sources` where both are.
+    scoped: Mutex<scoped::Scoped>,
 }
 
 impl Default for Registry {
@@ -32,6 +38,7 @@ impl Default for Registry {
             current: ArcSwap::from_pointee(Snapshot::default()),
             changes: watch::Sender::new(0),
             sources: Mutex::default(),
+            scoped: Mutex::default(),
         }
     }
 }

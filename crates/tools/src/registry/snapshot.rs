@@ -9,7 +9,7 @@ use jsonschema::Validator;
 use serde_json::Value as Json;
 
 use super::names::Names;
-use super::{Behind, Lookup, Prepared, Source};
+use super::{Behind, Hidden, Lookup, Prepared, Source};
 use crate::hook::Hooks;
 use crate::{Executor, Invocation, Reach, ToolError};
 
@@ -18,9 +18,37 @@ pub struct Tool {
     prepared: Arc<Prepared>,
     executor: Arc<dyn Executor>,
     stands_on: Option<Arc<ToolDefinition>>,
+    is_hidden: bool,
 }
 
 impl Tool {
+    pub(super) fn hidden(prepared: Prepared, executor: Arc<dyn Executor>) -> Self {
+        Self::node(Arc::new(prepared), executor)
+    }
+
+    /// A node of a workflow, about to do its work by `executor`.
+    pub(crate) fn node(prepared: Arc<Prepared>, executor: Arc<dyn Executor>) -> Self {
+        Self {
+            prepared,
+            executor,
+            stands_on: None,
+            is_hidden: true,
+        }
+    }
+
+    /// What is judged as if it were a tool.
+    pub(crate) fn unlisted(prepared: Arc<Prepared>, executor: Arc<dyn Executor>) -> Self {
+        Self {
+            is_hidden: false,
+            ..Self::node(prepared, executor)
+        }
+    }
+
+    /// Listed nowhere: whoever calls it knows its id.
+    pub fn is_hidden(&self) -> bool {
+        self.is_hidden
+    }
+
     pub fn definition(&self) -> &Arc<ToolDefinition> {
         &self.prepared.definition
     }
@@ -69,6 +97,8 @@ pub struct Snapshot {
     /// In order of their ids.
     tools: Vec<Arc<Tool>>,
     names: Names,
+    /// By their ids.
+    hidden: HashMap<String, Hidden>,
     hooks: Hooks,
 }
 
@@ -97,6 +127,7 @@ impl Snapshot {
                     prepared: offer.prepared.clone(),
                     executor,
                     stands_on,
+                    is_hidden: false,
                 })
             })
             .collect();
@@ -109,6 +140,11 @@ impl Snapshot {
             generation,
             tools,
             names,
+            hidden: sources
+                .values()
+                .flat_map(|source| &source.hidden)
+                .map(|hidden| (hidden.id().to_owned(), hidden.clone()))
+                .collect(),
             hooks: Hooks::new(sources.values().flat_map(|source| source.hooks.clone())),
         }
     }
@@ -118,8 +154,21 @@ impl Snapshot {
         self.generation
     }
 
+    /// Tools that are listed come first; a hidden one is found under its very id alone.
     pub fn find(&self, name: &str) -> Lookup<'_> {
-        self.names.find(name)
+        match self.names.find(name) {
+            Lookup::Unknown { ambiguous } if ambiguous.is_empty() => match self.hidden(name) {
+                Some(tool) => Lookup::Found(tool),
+                None => Lookup::Unknown { ambiguous },
+            },
+            found => found,
+        }
+    }
+
+    fn hidden(&self, name: &str) -> Option<&Arc<Tool>> {
+        let name = name.trim();
+        let name = name.strip_prefix(Hidden::PREFIX).unwrap_or(name);
+        self.hidden.get(name)?.tool()
     }
 
     /// The ids of tools that were perhaps meant by a name that is none, nearest first.
@@ -141,10 +190,27 @@ impl Snapshot {
 
     /// What a caller with that reach may be told of.
     pub fn definitions<'s>(&'s self, reach: &'s Reach) -> impl Iterator<Item = &'s ToolDefinition> {
-        self.tools
-            .iter()
-            .map(|tool| tool.definition().as_ref())
-            .filter(|definition| reach.includes(definition))
+        self.offered(reach).map(AsRef::as_ref)
+    }
+
+    /// The same, to be kept. Hidden tools are among them where the reach names them.
+    pub fn offered<'s>(
+        &'s self,
+        reach: &'s Reach,
+    ) -> impl Iterator<Item = &'s Arc<ToolDefinition>> {
+        let listed = self.tools.iter().map(|tool| tool.definition());
+        let listed = listed.filter(|definition| reach.includes(definition));
+        let named = reach.allow.iter().filter(|pattern| pattern.is_exact());
+        let mut hidden: Vec<_> = named
+            .filter_map(|pattern| match self.find(pattern.as_str()) {
+                Lookup::Found(tool) if tool.is_hidden() => Some(tool.definition()),
+                _ => None,
+            })
+            .filter(|definition| reach.names(definition))
+            .collect();
+        hidden.sort_by(|a, b| a.id.cmp(&b.id));
+        hidden.dedup_by(|a, b| a.id == b.id);
+        listed.chain(hidden)
     }
 
     pub fn hooks(&self) -> &Hooks {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use innkeeper_protocol::ToolId;
 
-use super::{Prepared, RegisterError};
+use super::{Hidden, Prepared, RegisterError};
 use crate::Executor;
 use crate::hook::Hook;
 use innkeeper_protocol::pattern::loose;
@@ -14,6 +14,8 @@ use innkeeper_protocol::pattern::loose;
 #[derive(Clone, Default)]
 pub struct Source {
     pub tools: Vec<Offer>,
+    /// Tools that are listed nowhere.
+    pub hidden: Vec<Hidden>,
     pub hooks: Vec<Arc<dyn Hook>>,
     /// Named implementations that tools refer to.
     pub services: Vec<(String, Arc<dyn Executor>)>,
@@ -32,7 +34,10 @@ impl Source {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.tools.is_empty() && self.hooks.is_empty() && self.services.is_empty()
+        self.tools.is_empty()
+            && self.hidden.is_empty()
+            && self.hooks.is_empty()
+            && self.services.is_empty()
     }
 }
 

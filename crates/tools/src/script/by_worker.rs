@@ -11,7 +11,7 @@ use super::{
     CALL, EnvironmentValue, ScriptExecutor, StderrLines, WorkerCall, WorkerError, WorkerSpec,
 };
 use crate::limits::{DEFAULT_WORKER_IDLE, MAX_WORKER_CONCURRENCY, MAX_WORKER_IDLE};
-use crate::{Invocation, Progress, ProgressSink, Redactor, ToolError};
+use crate::{Invocation, Progress, ProgressSink, Redactor, Room, ToolError};
 
 impl ScriptExecutor {
     /// `environment` holds what is the same for every call of a person, so that they share a worker; the rest is told
@@ -99,6 +99,10 @@ impl ProgressSink for Hidden {
         let mut piece = piece.clone();
         self.redactor.redact_json(&mut piece);
         self.progress.partial(&piece);
+    }
+
+    fn room(&self) -> Option<Room> {
+        self.progress.room()
     }
 }
 

@@ -107,6 +107,7 @@ impl House {
                 attempt: 1,
                 cancel: CancellationToken::new(),
                 progress: Progress::to(self.heard.clone()),
+                run: None,
             },
         }
     }

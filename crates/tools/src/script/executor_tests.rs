@@ -142,6 +142,7 @@ impl House {
                 attempt: 1,
                 cancel: CancellationToken::new(),
                 progress: Progress::to(self.heard.clone()),
+                run: None,
             },
         };
         let executor = ScriptExecutor::new(self.host.clone(), self.plugin.clone(), python(code));
@@ -305,6 +306,7 @@ print(json.dumps({"success": True, "files": [{"uri": "user://projects/default/a"
                 attempt: 1,
                 cancel: CancellationToken::new(),
                 progress: Progress::default(),
+                run: None,
             },
         };
         let result = executor.execute(call).await.unwrap();

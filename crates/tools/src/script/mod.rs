@@ -13,6 +13,8 @@ mod hook;
 mod installation;
 mod interpreter;
 mod node;
+mod node_call;
+mod node_type;
 mod sandboxed;
 mod stderr;
 mod values;
@@ -33,6 +35,7 @@ pub use files::{NoFiles, ScriptFiles};
 pub use hook::ScriptHook;
 pub use interpreter::{Interpreter, Interpreters};
 pub use node::{NodeContext, ScriptNode};
+pub use node_type::node_type;
 pub use sandboxed::SandboxRunner;
 pub use worker::{CALL, LastWords, RpcError, WorkerCall, WorkerError, WorkerPool, WorkerSpec};
 

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{ScriptExecutor, ScriptHost, ScriptPlugin};
 use crate::plugin::{DataFlowType, NodeDefinition, NodeMode, NodeShape, ScriptCommand};
-use crate::{CallContext, Caller, Executor, Invocation, Progress, ProgressSink, ToolError};
+use crate::{CallContext, Caller, Executor, Invocation, Progress, ProgressSink, Room, ToolError};
 
 /// A node of a plugin, ready to be run.
 pub struct ScriptNode {
@@ -90,6 +90,7 @@ impl ScriptNode {
                 attempt: context.attempt,
                 cancel: context.cancel,
                 progress: Progress::to(pieces.clone()),
+                run: None,
             },
         };
         let answer = self.executor.execute(call).await?;
@@ -260,6 +261,10 @@ impl ProgressSink for Pieces {
     fn start_over(&self) {
         self.fault();
         self.progress.start_over();
+    }
+
+    fn room(&self) -> Option<Room> {
+        self.progress.room()
     }
 }
 

@@ -153,6 +153,7 @@ impl House {
                 attempt: 1,
                 cancel: CancellationToken::new(),
                 progress: Progress::default(),
+                run: None,
             },
         };
         ScriptExecutor::new(self.host.clone(), plugin, script)

@@ -81,7 +81,7 @@ pub(super) struct World {
     pub(super) bus: Arc<LocalBus>,
     pub(super) seen: Arc<Seen>,
     // Kept for as long as its files are needed.
-    _home: TempDir,
+    pub(super) home: TempDir,
 }
 
 impl World {
@@ -104,7 +104,7 @@ impl World {
             manager,
             bus,
             seen: Arc::default(),
-            _home: home,
+            home,
         };
         world.offer("plugin:test", super::tools::all(&world));
         let builtins = builtin::file::tools(world.manager.files())

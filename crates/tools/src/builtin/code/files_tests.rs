@@ -13,6 +13,7 @@ fn context(house: &House) -> CallContext {
         attempt: 1,
         cancel: CancellationToken::new(),
         progress: Progress::default(),
+        run: None,
     }
 }
 

@@ -3,6 +3,7 @@
 //! Reading, writing, waiting for the end and watching the time all happen in one loop, so that a worker that writes
 //! before it reads, or the other way round, blocks nobody.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -19,11 +20,11 @@ use super::room::Seat;
 use super::tail::{LastWords, Tail};
 use super::talk::{Call, NoResult, Talk};
 use super::wire;
-use crate::Progress;
 use crate::limits::{
     MAX_SCRIPT_INPUT_BYTES, MAX_WORKER_LINE_BYTES, WORKER_KILL_GRACE, WORKER_PIPE_GRACE,
     WORKER_STOP_GRACE,
 };
+use crate::{Progress, Room};
 
 /// The handle. The worker is stopped when it and all calls are gone.
 pub(super) struct Worker {
@@ -72,6 +73,8 @@ impl Worker {
             ended: process.ended,
             kill: process.kill,
             lines: Lines::new(MAX_WORKER_LINE_BYTES),
+            unheard: VecDeque::new(),
+            held: None,
             talk: Talk::new(tail.clone()),
             tail: tail.clone(),
             seat,
@@ -162,6 +165,10 @@ struct Actor {
     ended: BoxFuture<'static, String>,
     kill: CancellationToken,
     lines: Lines,
+    /// Lines that have yet to be heard.
+    unheard: VecDeque<Vec<u8>>,
+    /// Somebody has no room for more pieces: nothing is heard until then.
+    held: Option<Room>,
     talk: Talk,
     tail: Tail,
     seat: Seat,
@@ -235,12 +242,27 @@ impl Actor {
                     Some(Command::Abandon(id)) => self.talk.abandon(id, Instant::now()),
                     None => self.open = false,
                 },
-                piece = self.stdout.read() => match piece {
-                    Some(bytes) => if let Err(how) = hear(&mut self.lines, &mut self.talk, bytes) {
-                        return Left::Breach(how);
-                    },
+                // What it says waits in its pipe, and in the end it waits itself, while nobody takes it.
+                piece = self.stdout.read(), if self.held.is_none() => match piece {
+                    Some(bytes) => {
+                        let fed = self.lines.feed(bytes);
+                        for line in fed.lines {
+                            if self.held.is_some() {
+                                self.unheard.push_back(line.into_owned());
+                                continue;
+                            }
+                            if let Err(how) = self.talk.hear(&line) {
+                                return Left::Breach(how);
+                            }
+                            self.held = self.talk.room();
+                        }
+                        if fed.too_long {
+                            return Left::Breach(TOO_LONG);
+                        }
+                    }
                     None => return Left::Mute("closed its standard output"),
                 },
+                () = room(&mut self.held), if self.held.is_some() => self.held = None,
                 piece = self.stderr.read(), if self.stderr.is_open() => {
                     if let Some(bytes) = piece {
                         self.tail.take(bytes);
@@ -259,11 +281,35 @@ impl Actor {
                     };
                 }
             }
+            if let Err(how) = self.hear_on() {
+                return Left::Breach(how);
+            }
             if self.talk.is_idle() && !was_idle {
                 idle_since = Instant::now();
                 self.seat.idle();
             }
         }
+    }
+
+    /// Line by line, for as long as there is room for what they say.
+    fn hear_on(&mut self) -> Result<(), &'static str> {
+        while self.held.is_none()
+            && let Some(line) = self.unheard.pop_front()
+        {
+            self.talk.hear(&line)?;
+            self.held = self.talk.room();
+        }
+        Ok(())
+    }
+
+    /// What is left, room or not: it is over.
+    fn hear_all(&mut self) -> bool {
+        while let Some(line) = self.unheard.pop_front() {
+            if self.talk.hear(&line).is_err() {
+                return false;
+            }
+        }
+        true
     }
 
     /// Sees it to its end, and says what that was. What it still says on the way is heard.
@@ -277,7 +323,7 @@ impl Actor {
             }
         };
         let mut until = Instant::now() + patience;
-        let mut listening = !matches!(left, Left::Breach(_));
+        let mut listening = !matches!(left, Left::Breach(_)) && self.hear_all();
         while exited.is_none() || self.stdout.is_open() || self.stderr.is_open() {
             tokio::select! {
                 piece = self.stdout.read(), if self.stdout.is_open() => if let Some(bytes) = piece {
@@ -317,6 +363,14 @@ impl Actor {
     }
 }
 
+const TOO_LONG: &str = "wrote a line of more than 16 MiB";
+
+async fn room(held: &mut Option<Room>) {
+    if let Some(room) = held {
+        room.await;
+    }
+}
+
 fn undelivered(command: Command) {
     if let Command::Call(call) = command {
         let _ = call.reply.send(Err(NoResult::Undelivered));
@@ -329,7 +383,7 @@ fn hear(lines: &mut Lines, talk: &mut Talk, bytes: &[u8]) -> Result<(), &'static
         talk.hear(line)?;
     }
     match fed.too_long {
-        true => Err("wrote a line of more than 16 MiB"),
+        true => Err(TOO_LONG),
         false => Ok(()),
     }
 }

@@ -8,8 +8,8 @@ use tokio::time::Instant;
 
 use super::tail::{LastWords, Tail};
 use super::wire::{self, Incoming, RpcError};
-use crate::Progress;
 use crate::limits::{MAX_WORKER_REFUSALS, WORKER_CANCEL_GRACE};
+use crate::{Progress, Room};
 
 /// Why a call got no result.
 #[derive(Debug, Clone, PartialEq)]
@@ -181,6 +181,16 @@ impl Talk {
             Incoming::Stray(text) => self.tail.line(&text),
         }
         Ok(())
+    }
+
+    /// Whoever has no room for another piece, until there is.
+    pub(super) fn room(&self) -> Option<Room> {
+        let awaited = self
+            .flights
+            .values()
+            .filter(|flight| flight.overdue.is_none());
+        let mut rooms = awaited.filter_map(|flight| flight.progress.room());
+        rooms.next()
     }
 
     fn awaited(&self, id: u64) -> Option<&Flight> {
