@@ -2,6 +2,7 @@
 
 mod plugin;
 mod tools;
+mod workflow;
 
 use std::path::PathBuf;
 
@@ -17,6 +18,10 @@ pub(crate) use plugin::{
 pub(crate) use tools::{
     AuditArgs, GrantsArgs, ListArgs, ManifestArgs, ShowArgs, ToolCallArgs, ToolsCommand,
 };
+pub(crate) use workflow::{
+    GraphArgs, GraphFormat, NodesArgs, WorkflowCheckArgs, WorkflowCommand, WorkflowListArgs,
+    WorkflowRunArgs,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,6 +29,7 @@ Examples:
   innkeeper call reply.txt                  Run them, and print what the model is told
   innkeeper tools list                      What can be called
   innkeeper tools call dice.roll formula=2d6 Call one tool yourself
+  innkeeper workflow run greet.json         Run a workflow
   innkeeper plugin list                     Plugins and whether they are switched on
   innkeeper doctor                          What works on this machine, and what does not
   innkeeper --lang zh tools list            Give messages in Chinese
@@ -127,6 +133,14 @@ pub(crate) enum Command {
         arg_required_else_help = false
     )]
     Tools(ToolsCommand),
+    /// Run, check, list and draw workflows
+    #[command(
+        subcommand,
+        after_help = workflow::EXAMPLES,
+        max_term_width = 100,
+        arg_required_else_help = false
+    )]
+    Workflow(WorkflowCommand),
     /// See, check, begin, configure and switch plugins
     #[command(
         subcommand,

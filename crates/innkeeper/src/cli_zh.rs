@@ -2,13 +2,14 @@
 
 mod plugin;
 mod tools;
+mod workflow;
 
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
 use crate::cli::Cli;
 
 /// Everything that has a help text: the command it belongs to (empty for all), its id, the text. Those of
-/// `tools` and `plugin` stand in files of their own.
+/// `tools`, `workflow` and `plugin` stand in files of their own.
 const ARGUMENTS: &[(&str, &str, &str)] = &[
     (
         "",
@@ -57,6 +58,7 @@ const EXAMPLES: &str = "\
   innkeeper call reply.txt                  执行它们，输出模型将读到的结果
   innkeeper tools list                      可以调用的工具
   innkeeper tools call dice.roll formula=2d6 亲自调用一个工具
+  innkeeper workflow run greet.json         运行一个工作流
   innkeeper plugin list                     插件及其状态
   innkeeper doctor                          本机上什么正常、什么不正常
 
@@ -92,6 +94,7 @@ fn arguments() -> impl Iterator<Item = &'static (&'static str, &'static str, &'s
     ARGUMENTS
         .iter()
         .chain(tools::ARGUMENTS)
+        .chain(workflow::ARGUMENTS)
         .chain(plugin::ARGUMENTS)
 }
 
@@ -99,6 +102,7 @@ fn commands() -> impl Iterator<Item = &'static (&'static str, &'static str, &'st
     COMMANDS
         .iter()
         .chain(tools::COMMANDS)
+        .chain(workflow::COMMANDS)
         .chain(plugin::COMMANDS)
 }
 

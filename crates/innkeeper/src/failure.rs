@@ -7,6 +7,7 @@ mod home;
 mod plugin;
 mod settings;
 mod tools;
+mod workflow;
 
 use std::io;
 use std::path::Path;
@@ -20,6 +21,7 @@ pub(crate) use home::HomeFault;
 pub(crate) use plugin::PluginFault;
 pub(crate) use settings::{SettingsFault, Spot};
 pub(crate) use tools::{Expected, ToolFault};
+pub(crate) use workflow::{InputFault, WorkflowFault};
 
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -43,6 +45,7 @@ pub(crate) enum Failure {
     Store(StoreError),
     Tool(ToolFault),
     Plugin(PluginFault),
+    Workflow(WorkflowFault),
     /// The system has no room for another thread, or the like.
     System(io::Error),
     Unwritable(io::Error),
@@ -143,6 +146,7 @@ impl Failure {
             Self::Store(error) => error.code(),
             Self::Tool(fault) => fault.code(),
             Self::Plugin(fault) => fault.code(),
+            Self::Workflow(fault) => fault.code(),
             Self::System(_) => "system.failed",
             Self::Unwritable(_) | Self::ReaderGone => "output.unwritable",
         }
@@ -154,6 +158,7 @@ impl Failure {
             Self::Unwritable(_) | Self::System(_) | Self::Store(_) => 1,
             Self::Tool(fault) => fault.exit_code(),
             Self::Plugin(fault) => fault.exit_code(),
+            Self::Workflow(fault) => fault.exit_code(),
             _ => 2,
         }
     }
@@ -222,6 +227,7 @@ impl Failure {
             Self::Store(error) => message(&error.to_string()),
             Self::Tool(fault) => fault.english(),
             Self::Plugin(fault) => fault.english(),
+            Self::Workflow(fault) => fault.english(),
             Self::System(error) => format!(
                 "the system cannot start what is needed ({}); end other programs and try again",
                 cause(error)
@@ -285,6 +291,7 @@ impl Failure {
             Self::Store(error) => format!("数据库出错：{}", message(&error.to_string())),
             Self::Tool(fault) => fault.chinese(),
             Self::Plugin(fault) => fault.chinese(),
+            Self::Workflow(fault) => fault.chinese(),
             Self::System(error) => format!(
                 "系统无法启动所需的线程（{}）；请结束其他程序后重试",
                 cause(error)
@@ -411,6 +418,7 @@ from_faults! {
     StoreError => Store;
     ToolFault => Tool;
     PluginFault => Plugin;
+    WorkflowFault => Workflow;
 }
 
 #[cfg(test)]

@@ -42,3 +42,32 @@ pub(crate) const MAX_SCRIPT_PROCESSES: u32 = 4_096;
 /// A day.
 pub(crate) const MAX_SCRIPT_CPU_SECONDS: u32 = 86_400;
 pub(crate) const MAX_SCRIPT_PARALLEL: u32 = 256;
+
+// Workflows.
+
+/// Largest workflow file, in bytes; what the engine reads.
+pub(crate) const MAX_WORKFLOW_BYTES: u64 = innkeeper_engine::limits::MAX_WORKFLOW_BYTES as u64;
+/// Longest text that an input of a run is read from, in bytes: `--inputs`, `NAME=@FILE`.
+pub(crate) const MAX_INPUT_BYTES: u64 = 64 * MIB;
+/// Longest time that `--timeout` may allow: a day.
+pub(crate) const MAX_RUN_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(86_400);
+/// How often the nodes at work are drawn anew.
+pub(crate) const WATCH_EVERY: std::time::Duration = std::time::Duration::from_millis(100);
+/// Lines of nodes that are drawn at once; finished ones fold into a count.
+pub(crate) const MAX_WATCHED_LINES: usize = 20;
+/// Nodes that are remembered by name while they are watched; more are only counted.
+pub(crate) const MAX_WATCHED_NODES: usize = 10_000;
+/// Longest preview or trace that is shown of a node, in characters.
+pub(crate) const MAX_WATCHED_CHARS: usize = 300;
+/// Chunks of streams that wait to be printed before the run waits.
+pub(crate) const PRINT_CAPACITY: usize = 64;
+/// Nodes of a picture.
+pub(crate) const MAX_DRAWN_NODES: usize = 2_000;
+/// Wires of a picture.
+pub(crate) const MAX_DRAWN_WIRES: usize = 10_000;
+/// Groups inside groups that a picture opens.
+pub(crate) const MAX_DRAWN_DEPTH: usize = 8;
+/// Slots that are drawn on each side of a node.
+pub(crate) const MAX_DRAWN_SLOTS: usize = 24;
+/// Projects whose workflows `doctor` looks at.
+pub(crate) const MAX_DOCTOR_PROJECTS: usize = 1_000;

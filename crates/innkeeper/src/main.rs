@@ -12,6 +12,7 @@ mod home;
 mod input;
 mod lang;
 mod limits;
+mod models;
 mod output;
 mod platform;
 mod runtime;
@@ -84,6 +85,7 @@ fn run(cli: &Cli, lang: Lang) -> Result<Ended, Failure> {
         }
         Command::Call(args) => commands::call::run(args, &home()?, &screen),
         Command::Tools(command) => commands::tools::run(command, &home()?, &screen),
+        Command::Workflow(command) => commands::workflow::run(command, &home()?, &screen),
         Command::Plugin(command) => commands::plugin::run(command, home, &screen),
         Command::Doctor => commands::doctor::run(home(), &screen),
     }

@@ -67,6 +67,21 @@ impl Screen {
         ended.and_then(|()| out.flush()).map_err(Failure::writing)
     }
 
+    /// A piece of a text whose rest is still to come.
+    pub(crate) fn piece(&self, text: &str) -> Result<(), Failure> {
+        let mut out = io::stdout().lock();
+        let written = match self.terminal {
+            true => out.write_all(printable(text).as_bytes()),
+            false => out.write_all(text.as_bytes()),
+        };
+        written.and_then(|()| out.flush()).map_err(Failure::writing)
+    }
+
+    /// Whether a person reads standard output as it is written.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
     pub(crate) fn table(&self, table: &Table) -> Result<(), Failure> {
         self.text(&table.render(self.width))
     }

@@ -47,7 +47,8 @@ pub(crate) async fn watch<T>(
     let mut interrupted = false;
     let value = loop {
         tokio::select! {
-            value = &mut work => break Some(value),
+            // The signal is listened for before any work is done.
+            biased;
             () = &mut stop => {
                 if interrupted {
                     break None;
@@ -56,6 +57,7 @@ pub(crate) async fn watch<T>(
                 run.stop();
                 stop.set(asked_to_stop());
             }
+            value = &mut work => break Some(value),
             _ = ticks.tick(), if screen.shows_progress() => {
                 if !Asking::is_under_way() {
                     line.show(run);
@@ -69,7 +71,7 @@ pub(crate) async fn watch<T>(
 
 /// Ctrl-C, or the system's wish that we end: both leave time to stop what runs.
 #[cfg(unix)]
-async fn asked_to_stop() {
+pub(crate) async fn asked_to_stop() {
     use tokio::signal::unix::{SignalKind, signal};
 
     async fn heard(kind: SignalKind) {
@@ -87,7 +89,7 @@ async fn asked_to_stop() {
 }
 
 #[cfg(not(unix))]
-async fn asked_to_stop() {
+pub(crate) async fn asked_to_stop() {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending().await
     }

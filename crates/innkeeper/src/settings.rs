@@ -25,6 +25,7 @@ pub(crate) const FILE: &str = "innkeeper.toml";
 pub(crate) struct Settings {
     pub(crate) scripts: Scripts,
     pub(crate) plugins: Plugins,
+    pub(crate) models: ModelSettings,
     pub(crate) http: HttpPolicy,
     pub(crate) limits: Limits,
     pub(crate) policy: Policy,
@@ -36,6 +37,7 @@ pub(crate) struct Settings {
 struct Written {
     scripts: Scripts,
     plugins: Plugins,
+    models: ModelSettings,
     http: HttpPolicy,
     limits: Limits,
     policy: Rules,
@@ -52,6 +54,13 @@ struct Rules {
 pub(crate) struct Plugins {
     /// Folders with plugins beside `<home>/plugins`; relative ones count from `<home>`.
     pub(crate) paths: Vec<PathBuf>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ModelSettings {
+    /// A script for the rehearsal model in the place of its own; a relative path counts from `<home>`.
+    pub(crate) rehearsal: Option<PathBuf>,
 }
 
 /// How many calls one command may make.
@@ -80,6 +89,7 @@ impl Limits {
 const KNOWN: &[(&str, &[&str])] = &[
     ("scripts", scripts::KEYS),
     ("plugins", &["paths"]),
+    ("models", &["rehearsal"]),
     (
         "http",
         &[
@@ -152,6 +162,7 @@ impl Settings {
         Ok(Self {
             scripts: written.scripts,
             plugins: written.plugins,
+            models: written.models,
             http: written.http,
             limits: written.limits,
             policy,

@@ -5,6 +5,7 @@ pub(crate) mod doctor;
 pub(crate) mod parse;
 pub(crate) mod plugin;
 pub(crate) mod tools;
+pub(crate) mod workflow;
 
 use innkeeper_tools::ProjectId;
 

@@ -16,6 +16,11 @@ pub(crate) enum ToolFault {
         name: String,
         plugin: String,
     },
+    /// It would be a workflow, which cannot run as it is.
+    Unready {
+        name: String,
+        why: String,
+    },
     /// A call was made and did not succeed; the observation tells.
     Failed(Box<Observation>),
     /// The text that was to be run calls nothing.
@@ -34,7 +39,10 @@ pub(crate) enum ToolFault {
 pub(crate) enum Expected {
     Project,
     Assignment,
+    /// Of an input of a workflow.
+    Input,
     Time,
+    Duration,
 }
 
 impl Expected {
@@ -48,6 +56,16 @@ impl Expected {
             (Self::Assignment, Lang::Zh) => {
                 "请写成 名称=值，例如 formula=2d6，或用 --args JSON 给出全部参数"
             }
+            (Self::Input, Lang::En) => {
+                "write NAME=VALUE, NAME=@FILE or NAME:=JSON, as in topic=tea, or give all inputs with --inputs FILE"
+            }
+            (Self::Input, Lang::Zh) => {
+                "请写成 名称=值、名称=@文件 或 名称:=JSON，例如 topic=tea，或用 --inputs FILE 给出全部输入"
+            }
+            (Self::Duration, Lang::En) => {
+                "write a number and its unit: 500ms, 30s, 5m, 1h; at most 24h"
+            }
+            (Self::Duration, Lang::Zh) => "请写数字和单位：500ms、30s、5m、1h；最多 24h",
             (Self::Time, Lang::En) => {
                 "write a date (2026-05-01), a time (2026-05-01T08:00:00Z) or how long ago (2h, 7d)"
             }
@@ -63,6 +81,7 @@ impl ToolFault {
         match self {
             Self::Unknown { .. } => "tool.unknown",
             Self::Asleep { .. } => "plugin.not_enabled",
+            Self::Unready { .. } => "tool.unavailable",
             Self::Failed(observation) => observation
                 .error_code()
                 .map_or("tool.execution_failed", |code| code.as_str()),
@@ -82,6 +101,7 @@ impl ToolFault {
             Self::NoCall(_) => 3,
             Self::Unknown { .. }
             | Self::Asleep { .. }
+            | Self::Unready { .. }
             | Self::UnknownGrant(_)
             | Self::Value { .. } => 2,
         }
@@ -105,6 +125,9 @@ impl ToolFault {
                 shown(name),
                 shown(plugin)
             ),
+            Self::Unready { name, why } => {
+                format!("'{}' is no tool as it is: {}", shown(name), shown(why))
+            }
             Self::Failed(observation) => told(observation),
             Self::NoCall(place) => format!(
                 "{}: this text calls no tool; innkeeper parse shows what was read in it",
@@ -143,6 +166,9 @@ impl ToolFault {
                 shown(name),
                 shown(plugin)
             ),
+            Self::Unready { name, why } => {
+                format!("“{}”目前不能作为工具：{}", shown(name), shown(why))
+            }
             Self::Failed(observation) => format!("调用没有成功：{}", told(observation)),
             Self::NoCall(place) => format!(
                 "{}：这段文字没有调用任何工具；innkeeper parse 可显示读到了什么",
@@ -198,11 +224,21 @@ pub(super) fn one_of_each() -> Vec<ToolFault> {
             name: nasty(),
             plugin: nasty(),
         },
+        ToolFault::Unready {
+            name: nasty(),
+            why: nasty(),
+        },
         ToolFault::Failed(Box::new(failed)),
         ToolFault::NoCall(Place::Stdin),
         ToolFault::UnknownGrant(-7),
     ];
-    let expected = [Expected::Project, Expected::Assignment, Expected::Time];
+    let expected = [
+        Expected::Project,
+        Expected::Assignment,
+        Expected::Input,
+        Expected::Time,
+        Expected::Duration,
+    ];
     all.extend(expected.map(|expected| ToolFault::Value {
         of: "--since",
         given: nasty(),

@@ -5,8 +5,17 @@ use serde_json::Value;
 use super::home::{House, players};
 use super::process::{Run, innkeeper};
 
-const CHECKS: [&str; 10] = [
-    "version", "home", "settings", "secrets", "database", "plugins", "python", "node", "bash",
+const CHECKS: [&str; 11] = [
+    "version",
+    "home",
+    "settings",
+    "secrets",
+    "database",
+    "plugins",
+    "workflows",
+    "python",
+    "node",
+    "bash",
     "sandbox",
 ];
 
@@ -72,6 +81,7 @@ fn a_new_house_is_in_order_and_stays_as_it_is() {
     report.says("secrets", "ok", "none");
     report.says("database", "ok", "not there yet");
     report.says("plugins", "ok", "0 enabled");
+    report.says("workflows", "ok", "0 in the library");
     assert_eq!(std::fs::read_dir(house.path()).unwrap().count(), 0);
     let deep = house.path().join("a/b");
     let run = house.run(&["doctor", "--json", "--home", deep.to_str().unwrap()]);
@@ -97,6 +107,23 @@ fn a_house_that_is_lived_in() {
     );
     let remedy = report.check("plugins")["remedy"].as_str().unwrap();
     assert!(remedy.contains("innkeeper plugin list"), "{remedy}");
+}
+
+#[test]
+fn workflows_that_are_no_tools_are_told() {
+    let house = House::new();
+    private(&house);
+    let good = r#"{"name": "Good", "nodes": [], "edges": []}"#;
+    house.write("library/workflows/good.json", good);
+    house.write("projects/default/workflows/good.json", good);
+    doctor(&house).says("workflows", "ok", "2 in the library and in projects");
+    let bad = house.write("projects/other/workflows/bad.json", "{");
+    let report = doctor(&house);
+    report.says("workflows", "warn", "2 in order; 1 cannot be used");
+    report.says("workflows", "warn", "bad.json: ");
+    let remedy = report.check("workflows")["remedy"].as_str().unwrap();
+    let expected = format!("innkeeper workflow check {}", bad.display());
+    assert!(remedy.contains(&expected), "{remedy}");
 }
 
 #[test]

@@ -76,6 +76,25 @@ fn help_names_everything_and_shows_examples() {
                 "config",
             ][..],
         ),
+        (
+            "workflow --help",
+            &["run", "check", "list", "graph", "nodes", "Exit codes:"][..],
+        ),
+        (
+            "workflow run --help",
+            &[
+                "--input <NAME=VALUE>",
+                "--inputs",
+                "--watch",
+                "--events",
+                "--timeout",
+                "130",
+            ][..],
+        ),
+        (
+            "--lang zh workflow graph --help",
+            &["--format", "--groups", "示例："][..],
+        ),
         ("doctor --help", &["sandbox", "warn", "Exit codes:"][..]),
         ("--lang zh doctor --help", &["沙箱", "退出码："][..]),
         (

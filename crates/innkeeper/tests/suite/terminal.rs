@@ -13,14 +13,14 @@ use super::home::{House, Plugin, players};
 use super::process::fed;
 
 /// A command at a terminal of its own.
-struct Terminal {
+pub(crate) struct Terminal {
     child: Child,
     screen: File,
     seen: String,
 }
 
 impl Terminal {
-    fn start(mut command: Command) -> Self {
+    pub(crate) fn start(mut command: Command) -> Self {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&ours).unwrap();
         unlockpt(&ours).unwrap();
@@ -41,8 +41,12 @@ impl Terminal {
         }
     }
 
+    pub(crate) fn pid(&self) -> rustix::process::Pid {
+        rustix::process::Pid::from_child(&self.child)
+    }
+
     /// Reads until the text is on the screen, and gives what came up to then.
-    fn wait_for(&mut self, text: &str) -> &mut Self {
+    pub(crate) fn wait_for(&mut self, text: &str) -> &mut Self {
         let mut buffer = [0; 1024];
         while !self.seen.contains(text) {
             match self.screen.read(&mut buffer) {
@@ -55,13 +59,13 @@ impl Terminal {
         self
     }
 
-    fn type_in(&mut self, text: &str) -> &mut Self {
+    pub(crate) fn type_in(&mut self, text: &str) -> &mut Self {
         self.screen.write_all(text.as_bytes()).unwrap();
         self
     }
 
     /// To the end: exit code and all that was on the screen.
-    fn end(mut self) -> (Option<i32>, String) {
+    pub(crate) fn end(mut self) -> (Option<i32>, String) {
         let code = self.child.wait().unwrap().code();
         let mut buffer = [0; 1024];
         // The terminal is gone with its last user: an error is its end.

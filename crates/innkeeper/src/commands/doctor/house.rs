@@ -8,7 +8,7 @@ use innkeeper_store::Store;
 use innkeeper_tools::Secrets;
 use innkeeper_tools::plugin::{Consents, PluginLoader, PluginState};
 
-use super::Check;
+use super::{Check, workflows};
 use crate::failure::{Failure, HomeFault, message, shown};
 use crate::home::Home;
 use crate::lang::Lang;
@@ -28,6 +28,7 @@ pub(super) async fn look(home: Result<Home, Failure>, lang: Lang) -> Vec<Check> 
         secrets(&home, lang),
         database(&home, lang).await,
         plugins(&home, &read, lang),
+        workflows::look(&home, lang),
     ]
 }
 

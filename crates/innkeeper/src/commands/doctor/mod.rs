@@ -1,10 +1,11 @@
 //! `innkeeper doctor`: what works on this machine, what does not, and what to do about it.
 //!
 //! Looks, changes nothing, and never gives up half way: whatever is broken is a line of its own. The house is
-//! looked at in `house.rs`, the machine in `machine.rs`.
+//! looked at in `house.rs` and `workflows.rs`, the machine in `machine.rs`.
 
 mod house;
 mod machine;
+mod workflows;
 
 use innkeeper_sandbox::{LayerState, Strength};
 use serde::Serialize;

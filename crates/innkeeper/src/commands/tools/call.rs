@@ -6,6 +6,7 @@ use innkeeper_protocol::{
     Argument, Observation, OnError, Outcome, Protocol, Span, Text, ToolCallRequest, ToolDefinition,
     Value,
 };
+use innkeeper_tools::registry::Scope;
 use innkeeper_tools::{Caller, ResultLength, RunOptions, ToolRun};
 use serde_json::{Map, Value as Json};
 
@@ -40,7 +41,7 @@ pub(super) fn run(args: &ToolCallArgs, home: &Home, screen: &Screen) -> Result<E
                 ..RunOptions::default()
             },
         );
-        let tool = find(&platform, &args.id)?;
+        let tool = find(&platform, &Scope::of(run.caller()), &args.id)?;
         let request = request(tool.definition(), arguments);
         let heard = watch(&run, screen, answer(&run, &request, args.no_wait)).await;
         drop(run);

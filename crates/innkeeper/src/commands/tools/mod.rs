@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use innkeeper_tools::plugin::{PluginManager, Standing};
 use innkeeper_tools::policy::Nobody;
-use innkeeper_tools::registry::Lookup;
+use innkeeper_tools::registry::{Lookup, Scope};
+use innkeeper_tools::workflow::WorkflowService;
 use innkeeper_tools::{Reach, Snapshot, Tool};
 
 use super::Ended;
@@ -37,15 +38,15 @@ pub(crate) fn run(command: &ToolsCommand, home: &Home, screen: &Screen) -> Resul
 fn tools(home: &Home) -> Result<Arc<Snapshot>, Failure> {
     block_on(async {
         let platform = Platform::open(home, Arc::new(Nobody)).await?;
-        let snapshot = platform.tools.registry().snapshot();
+        let snapshot = platform.tools.registry().snapshot_for(&Scope::default());
         platform.close().await?;
         Ok(snapshot)
     })
 }
 
 /// The tool that a person means. One that sleeps in a plugin is named with the way to wake it.
-fn find(platform: &Platform, name: &str) -> Result<Arc<Tool>, Failure> {
-    let snapshot = platform.tools.registry().snapshot();
+fn find(platform: &Platform, scope: &Scope, name: &str) -> Result<Arc<Tool>, Failure> {
+    let snapshot = platform.tools.registry().snapshot_for(scope);
     let ambiguous = match snapshot.find(name) {
         Lookup::Found(tool) => return Ok(tool.clone()),
         Lookup::Unknown { ambiguous } => ambiguous,
@@ -54,11 +55,22 @@ fn find(platform: &Platform, name: &str) -> Result<Arc<Tool>, Failure> {
     if let Some(plugin) = asleep_in(&platform.plugins, &name) {
         return Err(ToolFault::Asleep { name, plugin }.into());
     }
+    if let Some(why) = unready(&platform.workflows, &name) {
+        return Err(ToolFault::Unready { name, why }.into());
+    }
     let suggestions = match ambiguous.is_empty() {
         true => snapshot.nearest(&name, &Reach::everything()),
         false => ambiguous,
     };
     Err(ToolFault::Unknown { name, suggestions }.into())
+}
+
+/// Why a workflow of that name is no tool.
+fn unready(workflows: &WorkflowService, tool: &str) -> Option<String> {
+    let id = tool.trim().strip_prefix("workflow:")?;
+    let all = workflows.list();
+    let mut meant = all.iter().filter(|workflow| workflow.id == id);
+    meant.find_map(|workflow| workflow.why_not())
 }
 
 fn asleep_in(plugins: &PluginManager, tool: &str) -> Option<String> {

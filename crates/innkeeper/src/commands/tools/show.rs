@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use innkeeper_protocol::{ExecutionMode, ToolDefinition};
 use innkeeper_tools::policy::Nobody;
+use innkeeper_tools::registry::Scope;
 use serde_json::Value as Json;
 
 use super::{Ended, find};
@@ -18,7 +19,7 @@ use crate::table::Table;
 pub(super) fn run(args: &ShowArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
     let tool = block_on(async {
         let platform = Platform::open(home, Arc::new(Nobody)).await?;
-        let tool = find(&platform, &args.id)?;
+        let tool = find(&platform, &Scope::default(), &args.id)?;
         platform.close().await?;
         Ok(tool)
     })?;
