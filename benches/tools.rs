@@ -176,6 +176,7 @@ async fn four_steps(
                 attempt: 1,
                 cancel: CancellationToken::new(),
                 progress: Progress::default(),
+                run: None,
             },
         };
         let result = executor.execute(call).await;

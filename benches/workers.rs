@@ -109,6 +109,7 @@ async fn call(executor: &ScriptExecutor, rounds: usize) -> Result<Duration, Fail
                 attempt: 1,
                 cancel: CancellationToken::new(),
                 progress: Progress::default(),
+                run: None,
             },
         };
         let start = Instant::now();

@@ -34,6 +34,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             fs::write(folder.join(format!("vector-{number:04}")), text)?;
         }
     }
+    let folder = here.join("corpus/workflow");
+    fs::create_dir_all(&folder)?;
+    for entry in fs::read_dir(here.join("../crates/engine/tests/corpus"))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|end| end == "json") {
+            let name = path.file_name().unwrap_or_default();
+            fs::copy(&path, folder.join(name))?;
+        }
+    }
     println!("{} texts for each target", texts.len());
     Ok(())
 }
