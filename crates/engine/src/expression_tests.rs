@@ -71,6 +71,7 @@ fn any_expression() -> impl Strategy<Value = String> {
         "{'k': 1}",
         "range(3)",
         "deep.a.b[0]",
+        "[n, deep.a.b[0]]",
         "list[1:]",
         "people[0].name",
     ]);
