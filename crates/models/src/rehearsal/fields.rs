@@ -3,11 +3,11 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use innkeeper_yaml::{Entry, Node, Value};
 use regex::{Regex, RegexBuilder};
 
 use super::problem::Problems;
 use super::script::TextTest;
-use super::tree::{Entry, Node, Value};
 use crate::limits::{MAX_PATTERN_BYTES, MAX_QUOTED_CHARS, MAX_SCRIPT_LIST};
 
 pub(super) struct Reader<'p> {
@@ -43,7 +43,7 @@ impl<'p> Reader<'p> {
     }
 
     pub(super) fn wrong(&mut self, node: &Node, at: &str, message: impl Into<String>) {
-        self.problems.add(node.place, at, message);
+        self.problems.add(node.position, at, message);
     }
 
     pub(super) fn map<'n>(
@@ -68,7 +68,7 @@ impl<'p> Reader<'p> {
                     quoted(&entry.key),
                     known.join(", ")
                 );
-                self.problems.add(entry.place, at, said);
+                self.problems.add(entry.position, at, said);
             }
         }
         Some(Fields { node, entries })

@@ -2,18 +2,13 @@
 
 use std::fmt;
 
-use crate::limits::MAX_SCRIPT_PROBLEMS;
+use innkeeper_yaml::Position;
 
-/// Where something stands, counted from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) line: usize,
-    pub(super) column: usize,
-}
+use crate::limits::MAX_SCRIPT_PROBLEMS;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptProblem {
-    pub(super) place: Option<Place>,
+    pub(super) position: Option<Position>,
     /// `scenes[2].when.role`; empty where it is about the whole script.
     pub field: String,
     pub message: String,
@@ -22,24 +17,24 @@ pub struct ScriptProblem {
 impl ScriptProblem {
     pub(super) fn of_file(message: String) -> Self {
         Self {
-            place: None,
+            position: None,
             field: String::new(),
             message,
         }
     }
 
     pub fn line(&self) -> Option<usize> {
-        self.place.map(|place| place.line)
+        self.position.map(|position| position.line)
     }
 
     pub fn column(&self) -> Option<usize> {
-        self.place.map(|place| place.column)
+        self.position.map(|position| position.column)
     }
 }
 
 impl fmt::Display for ScriptProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(Place { line, column }) = self.place {
+        if let Some(Position { line, column }) = self.position {
             write!(f, "line {line}, column {column}: ")?;
         }
         if !self.field.is_empty() {
@@ -88,13 +83,13 @@ pub(super) struct Problems {
 }
 
 impl Problems {
-    pub(super) fn add(&mut self, place: Place, field: &str, message: impl Into<String>) {
+    pub(super) fn add(&mut self, position: Position, field: &str, message: impl Into<String>) {
         if self.found.len() >= MAX_SCRIPT_PROBLEMS {
             self.omitted += 1;
             return;
         }
         self.found.push(ScriptProblem {
-            place: Some(place),
+            position: Some(position),
             field: field.to_owned(),
             message: message.into(),
         });

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use innkeeper_protocol::limits::MAX_CALLS;
+use innkeeper_yaml::{Node, Value};
 use serde_json::{Map, Value as Json};
 
 use super::fields::{Fields, Reader};
 use super::problem::{Problems, ScriptError};
 use super::script::{Call, Fault, Reply, Says, Scene, Script, Shape, Speaker, When};
 use super::template::Template;
-use super::tree::{Node, Value};
 use crate::limits::{DEFAULT_CHUNK_CHARS, MAX_DELAY, MAX_RETRY_AFTER, MAX_SCENES, MAX_SCRIPT_LIST};
 use crate::{FinishReason, ModelErrorKind, Usage};
 

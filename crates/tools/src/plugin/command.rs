@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use innkeeper_yaml::Value;
+
 use super::folder::{Folder, Kind, shown};
 use super::place::Place;
 use super::problem::{Code, Report};
@@ -58,7 +60,7 @@ pub(super) fn read_command(
 ) -> Option<ScriptCommand> {
     let before = report.count();
     let words = match place.node.value {
-        super::tree::Value::List(_) => {
+        Value::List(_) => {
             let items = place.as_items(report);
             items
                 .iter()

@@ -2,20 +2,23 @@
 
 use std::collections::HashSet;
 
+use innkeeper_yaml::{Entry, Node, Position, Value};
 use serde_json::Value as Json;
 
 use super::problem::{Code, Report};
-use super::tree::{Entry, Node, Value};
 
 /// Reads JSON, or says what is wrong with it.
 pub(super) fn read_json(text: &str, report: &mut Report) -> Option<Node> {
     if let Err(error) = serde_json::from_str::<Json>(text) {
-        let place = (error.line().max(1), error.column().max(1));
+        let position = Position {
+            line: error.line().max(1),
+            column: error.column().max(1),
+        };
         let what = error.to_string();
         let what = what.split(" at line ").next().unwrap_or(&what);
         report.about_file(
             Code::BadJson,
-            Some(place),
+            Some(position),
             format!("this is no valid JSON: {what}"),
         );
         return None;
@@ -23,8 +26,7 @@ pub(super) fn read_json(text: &str, report: &mut Report) -> Option<Node> {
     let before = report.count();
     let mut scan = Scan {
         rest: text,
-        line: 1,
-        column: 1,
+        at: Position { line: 1, column: 1 },
     };
     let node = scan.value(report);
     node.filter(|_| report.count() == before)
@@ -34,24 +36,19 @@ pub(super) fn read_json(text: &str, report: &mut Report) -> Option<Node> {
 /// reader that went first.
 struct Scan<'t> {
     rest: &'t str,
-    line: usize,
-    column: usize,
+    at: Position,
 }
 
 impl<'t> Scan<'t> {
     fn value(&mut self, report: &mut Report) -> Option<Node> {
         self.blanks();
-        let (line, column) = (self.line, self.column);
+        let position = self.at;
         let value = match self.rest.chars().next()? {
             '{' => self.map(report)?,
             '[' => self.list(report)?,
             _ => scalar(self.token()?)?,
         };
-        Some(Node {
-            value,
-            line,
-            column,
-        })
+        Some(Node { value, position })
     }
 
     fn list(&mut self, report: &mut Report) -> Option<Value> {
@@ -83,22 +80,17 @@ impl<'t> Scan<'t> {
                     self.take(1)?;
                 }
                 _ => {
-                    let (line, column) = (self.line, self.column);
+                    let position = self.at;
                     let key = serde_json::from_str::<String>(self.token()?).ok()?;
                     self.blanks();
                     self.take(1)?;
                     let value = self.value(report)?;
                     if !seen.insert(key.clone()) {
-                        report.about_file(
-                            Code::DuplicateKey,
-                            Some((line, column)),
-                            format!("the key '{key}' stands here twice; give each key once"),
-                        );
+                        report.duplicate_key(Some(position), &key);
                     }
                     entries.push(Entry {
                         key,
-                        line,
-                        column,
+                        position,
                         value,
                     });
                 }
@@ -135,10 +127,10 @@ impl<'t> Scan<'t> {
         self.rest = rest;
         for c in taken.chars() {
             if c == '\n' {
-                self.line += 1;
-                self.column = 1;
+                self.at.line += 1;
+                self.at.column = 1;
             } else {
-                self.column += 1;
+                self.at.column += 1;
             }
         }
         Some(taken)
@@ -154,3 +146,7 @@ fn scalar(token: &str) -> Option<Value> {
         Json::Array(_) | Json::Object(_) => return None,
     })
 }
+
+#[cfg(test)]
+#[path = "json_tests.rs"]
+mod tests;

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use innkeeper_yaml::{Node, Position, Value};
+
 use super::declared::{read_hooks, read_services};
 use super::folder::{Folder, Kind};
 use super::frontend::read_frontend;
@@ -10,7 +12,6 @@ use super::nodes::NODE_FILE;
 use super::option::{Taken, read_options};
 use super::place::{Place, did_you_mean};
 use super::problem::{Code, Report};
-use super::tree::{Node, Value};
 use super::wants::Wants;
 use super::{ConfigOption, Frontend, HookDeclaration, Permissions, ServiceDeclaration};
 use crate::limits::{MAX_PLUGIN_LABEL_CHARS, MAX_PLUGIN_NAME_CHARS};
@@ -141,7 +142,7 @@ fn read_version(root: &Place<'_>, source: &str, report: &mut Report) -> Option<S
     let version = match &place.node.value {
         // `1.10` would become 1.1: take what was written, not the number.
         Value::Number(_) => {
-            let written = word_at(source, place.node.line, place.node.column);
+            let written = word_at(source, place.node.position);
             report.warning(
                 &place,
                 Code::UnquotedVersion,
@@ -163,7 +164,7 @@ fn read_version(root: &Place<'_>, source: &str, report: &mut Report) -> Option<S
 }
 
 /// What stands at a place in the text, up to the next blank or mark.
-fn word_at(source: &str, line: usize, column: usize) -> String {
+fn word_at(source: &str, Position { line, column }: Position) -> String {
     let line = source
         .lines()
         .nth(line.saturating_sub(1))

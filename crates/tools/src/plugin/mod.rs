@@ -33,7 +33,6 @@ mod settings_value;
 mod testing;
 mod tool_file;
 mod tools;
-mod tree;
 mod variable;
 mod wants;
 mod watch;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use innkeeper_yaml::{Position, Value};
 use serde_json::{Map, Value as Json};
 
 use super::folder::{Folder, Kind, shown};
@@ -12,7 +13,6 @@ use super::node::{Bypass, NodeDefinition, NodeMode, NodeShape, PluginNode};
 use super::node_slot::{check_value, read_shape};
 use super::place::{Place, did_you_mean};
 use super::problem::{Code, Report};
-use super::tree::Value;
 use super::wants::Wants;
 use super::{Implementation, ScriptCommand};
 use crate::limits::{
@@ -54,8 +54,7 @@ const OF_CODE: &[&str] = &["execute", "filePath"];
 /// A node, and where its type stands: another file may have the same.
 pub(super) struct NamedNode {
     pub(super) node: PluginNode,
-    pub(super) line: usize,
-    pub(super) column: usize,
+    pub(super) position: Position,
 }
 
 pub(super) fn read_node(
@@ -115,10 +114,9 @@ pub(super) fn read_node(
     if report.count() > before {
         return None;
     }
-    let at = root.field("type")?.node;
+    let position = root.field("type")?.node.position;
     Some(NamedNode {
-        line: at.line,
-        column: at.column,
+        position,
         node: PluginNode {
             definition,
             command,

@@ -1,13 +1,13 @@
 //! The slots of a node file: inputs, outputs and settings, which are described alike.
 
 use innkeeper_engine::Branch;
+use innkeeper_yaml::Value;
 use serde_json::{Map, Value as Json};
 
 use super::manifest::label;
 use super::node::{DataFlowType, NodeInput, NodeShape, NodeSlot};
 use super::place::{Place, did_you_mean};
 use super::problem::{Code, Report};
-use super::tree::Value;
 use crate::limits::{MAX_NODE_SLOTS, MAX_SLOT_KEY_CHARS};
 
 const SLOT_FIELDS: &[&str] = &[

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use innkeeper_protocol::pattern::loose;
+use innkeeper_yaml::Node;
 
 use super::PluginNode;
 use super::folder::{Folder, shown};
@@ -11,7 +12,6 @@ use super::manifest::Manifest;
 use super::node_file::{NamedNode, read_node};
 use super::place::Place;
 use super::problem::{Code, Report};
-use super::tree::Node;
 use crate::limits::MAX_PLUGIN_NODES;
 
 pub(super) const NODE_FILE: &str = ".node.json";
@@ -50,7 +50,7 @@ pub(super) fn read_nodes(
 /// A type that differs in letter case alone would be taken for the other by anyone who reads a workflow.
 fn check_types(nodes: &[NamedNode], report: &mut Report) {
     let mut seen: HashMap<String, (&str, &Path)> = HashMap::new();
-    for NamedNode { node, line, column } in nodes {
+    for NamedNode { node, position } in nodes {
         let name = node.definition.name.as_str();
         let Some((other, file)) = seen.insert(loose(name), (name, &node.file)) else {
             continue;
@@ -63,7 +63,7 @@ fn check_types(nodes: &[NamedNode], report: &mut Report) {
             ),
         };
         report.enter(shown(&node.file));
-        let mark = Node::mark(*line, *column);
+        let mark = Node::mark(*position);
         let place = Place {
             node: &mark,
             path: "type".to_owned(),

@@ -2,8 +2,9 @@
 //!
 //! Owns access and the wording of type errors; which fields there are is up to the readers.
 
+use innkeeper_yaml::{Entry, Node, Value};
+
 use super::problem::{Code, Report};
-use super::tree::{Node, Value};
 use crate::limits::MAX_PLUGIN_LIST;
 
 /// A value and the way to it.
@@ -239,7 +240,7 @@ impl<'n> Place<'n> {
             let Some(message) = words(did_you_mean(&entry.key, names.iter().copied())) else {
                 continue;
             };
-            let key = Node::mark(entry.line, entry.column);
+            let key = Node::mark(entry.position);
             let place = Place {
                 node: &key,
                 path: self.below(&entry.key),
@@ -264,7 +265,7 @@ impl<'n> Place<'n> {
         let Value::Map(entries) = &self.node.value else {
             return Vec::new();
         };
-        let entry = |entry: &'n super::tree::Entry| {
+        let entry = |entry: &'n Entry| {
             let place = Self {
                 node: &entry.value,
                 path: self.below(&entry.key),

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use innkeeper_protocol::DeclarationError;
+use innkeeper_yaml::Position;
 use serde::Serialize;
 
 use super::place::Place;
@@ -170,18 +171,24 @@ impl Report {
     pub(super) fn about_file(
         &mut self,
         code: Code,
-        line_and_column: Option<(usize, usize)>,
+        position: Option<Position>,
         message: impl Into<String>,
     ) {
         let problem = PluginProblem {
             file: self.file.clone(),
-            line: line_and_column.map(|(line, _)| line),
-            column: line_and_column.map(|(_, column)| column),
+            line: position.map(|position| position.line),
+            column: position.map(|position| position.column),
             field: None,
             code: code.as_str(),
             message: shortened(message.into()),
         };
         push(&mut self.problems, problem);
+    }
+
+    /// A key that its map has already.
+    pub(super) fn duplicate_key(&mut self, position: Option<Position>, key: &str) {
+        let message = format!("the key '{key}' stands here twice; give each key once");
+        self.about_file(Code::DuplicateKey, position, message);
     }
 
     pub(super) fn declaration(&mut self, place: &Place<'_>, error: &DeclarationError) {
@@ -192,8 +199,8 @@ impl Report {
     fn at(&self, place: &Place<'_>, code: &'static str, message: String) -> PluginProblem {
         PluginProblem {
             file: self.file.clone(),
-            line: Some(place.node.line),
-            column: Some(place.node.column),
+            line: Some(place.node.position.line),
+            column: Some(place.node.position.column),
             field: Some(place.path.clone()).filter(|path| !path.is_empty()),
             code,
             message: shortened(message),

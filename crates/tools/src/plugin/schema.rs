@@ -1,5 +1,6 @@
 //! Whether a schema is one. Nothing is ever fetched for it.
 
+use innkeeper_yaml::Value;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::Value as Json;
 
@@ -53,7 +54,7 @@ fn first_reference<'n>(place: &Place<'n>, wanted: &dyn Fn(&str) -> bool) -> Opti
         .iter()
         .find_map(|name| {
             let at = place.field(name)?;
-            let fits = matches!(&at.node.value, super::tree::Value::Text(target) if wanted(target));
+            let fits = matches!(&at.node.value, Value::Text(target) if wanted(target));
             fits.then_some(at)
         });
     reference.or_else(|| {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use innkeeper_protocol::{
     Execution, ExecutionMode, ToolDefinition, ToolExample, ToolId, ToolKind, check_declaration,
 };
+use innkeeper_yaml::{Position, Value};
 use serde_json::{Map, Value as Json, json};
 
 use super::command::read_timeout;
@@ -20,7 +21,6 @@ use super::option::{Taken, read_options};
 use super::place::Place;
 use super::problem::{Code, Report};
 use super::schema::read_schema;
-use super::tree::Value;
 use super::wants::{Wants, ask_for_command};
 use super::{Implementation, Permissions, PluginTool};
 use crate::limits::{
@@ -44,8 +44,7 @@ pub(super) struct NamedTool {
 pub(super) struct Name {
     pub(super) text: String,
     pub(super) field: String,
-    pub(super) line: usize,
-    pub(super) column: usize,
+    pub(super) position: Position,
 }
 
 fn names(root: &Place<'_>) -> Vec<Name> {
@@ -57,8 +56,7 @@ fn names(root: &Place<'_>) -> Vec<Name> {
     let named = places.filter_map(|place| match &place.node.value {
         Value::Text(text) => Some(Name {
             text: text.clone(),
-            line: place.node.line,
-            column: place.node.column,
+            position: place.node.position,
             field: place.path,
         }),
         _ => None,

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use innkeeper_yaml::Node;
+
 use super::PluginTool;
 use super::folder::{Folder, shown};
 use super::manifest::Manifest;
 use super::place::Place;
 use super::problem::{Code, Report};
 use super::tool_file::{Around, NamedTool, read_tool};
-use super::tree::Node;
 use crate::limits::MAX_PLUGIN_TOOLS;
 use innkeeper_protocol::pattern::loose;
 
@@ -69,7 +70,7 @@ fn check_names(tools: &[NamedTool], report: &mut Report) {
                 ),
             };
             report.enter(shown(&tool.file));
-            let mark = Node::mark(name.line, name.column);
+            let mark = Node::mark(name.position);
             let place = Place {
                 node: &mark,
                 path: name.field.clone(),

@@ -1,19 +1,22 @@
-//! YAML and JSON as one tree that remembers where everything stood.
-//!
-//! `yaml.rs` and `json.rs` make it; what the values mean is left to the readers.
+//! The tree: values with their positions. Also for readers of other formats that want the same.
 
 use serde_json::{Map, Number, Value as Json};
 
-/// A value and where it began, counted from 1.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Node {
-    pub(super) value: Value,
-    pub(super) line: usize,
-    pub(super) column: usize,
+/// Where something began, counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    pub line: usize,
+    pub column: usize,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
+pub struct Node {
+    pub value: Value,
+    pub position: Position,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
     Null,
     Bool(bool),
     Number(Number),
@@ -23,24 +26,23 @@ pub(super) enum Value {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Entry {
-    pub(super) key: String,
-    pub(super) line: usize,
-    pub(super) column: usize,
-    pub(super) value: Node,
+pub struct Entry {
+    pub key: String,
+    /// Of the key; the value has its own.
+    pub position: Position,
+    pub value: Node,
 }
 
 impl Node {
-    /// Nothing but a place, for messages.
-    pub(super) fn mark(line: usize, column: usize) -> Self {
+    /// Nothing but a position, for messages.
+    pub fn mark(position: Position) -> Self {
         Self {
             value: Value::Null,
-            line,
-            column,
+            position,
         }
     }
 
-    pub(super) fn to_json(&self) -> Json {
+    pub fn to_json(&self) -> Json {
         match &self.value {
             Value::Null => Json::Null,
             Value::Bool(value) => Json::Bool(*value),
@@ -55,7 +57,7 @@ impl Node {
         }
     }
 
-    pub(super) fn get(&self, key: &str) -> Option<&Self> {
+    pub fn get(&self, key: &str) -> Option<&Self> {
         match &self.value {
             Value::Map(entries) => entries
                 .iter()
@@ -66,7 +68,7 @@ impl Node {
     }
 
     /// With its article, for messages.
-    pub(super) fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         match self.value {
             Value::Null => "nothing",
             Value::Bool(_) => "true or false",
@@ -77,7 +79,3 @@ impl Node {
         }
     }
 }
-
-#[cfg(test)]
-#[path = "tree_tests.rs"]
-mod tests;
