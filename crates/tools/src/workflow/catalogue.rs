@@ -85,6 +85,11 @@ impl WorkflowService {
         self.0.catalogue.store(Arc::new(all));
     }
 
+    /// All that can be found by name, nearest first, with what is wrong with it: for people who look. Blocks.
+    pub fn look(&self, project: Option<&Scope>) -> Vec<Seen> {
+        self.0.places.view(project).list()
+    }
+
     /// All workflow files as they were read last, and whether they are tools.
     pub fn list(&self) -> Arc<Vec<WorkflowStatus>> {
         self.0.catalogue.load_full()

@@ -24,7 +24,7 @@ pub use catalogue::{SOURCE, WorkflowStatus};
 pub use event_port::{BusPublisher, event_topic};
 pub use executor::{NodeExecutor, WorkflowExecutor};
 pub use outcome::{result_of, start_error};
-pub use places::Place;
+pub use places::{Place, Seen};
 pub use plans::Ready;
 pub(crate) use service::{NodeLeave, WorkflowHost};
 pub use service::{PluginWorkflows, WorkflowParts, WorkflowService};

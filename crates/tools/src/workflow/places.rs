@@ -156,20 +156,31 @@ fn names<T: TryFrom<String> + Ord>(folder: &Path) -> Vec<T> {
     first.into_iter().collect()
 }
 
-/// A file of a view, or a workflow that is shipped.
-pub(super) struct Seen {
-    pub(super) place: Place,
-    pub(super) path: Option<PathBuf>,
-    pub(super) stem: String,
-    /// Nothing where it could not be read at all.
-    pub(super) workflow: Option<Arc<Workflow>>,
-    pub(super) problems: Problems,
+/// A workflow file, or a workflow that is shipped.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    pub place: Place,
+    /// None for one that is shipped.
+    pub path: Option<PathBuf>,
+    /// The file's name without its ending.
+    pub stem: String,
+    /// None where it could not be read at all.
+    pub workflow: Option<Arc<Workflow>>,
+    pub problems: Problems,
 }
 
 impl Seen {
+    pub fn id(&self) -> Option<&str> {
+        self.workflow.as_ref()?.id.as_deref()
+    }
+
+    pub fn name(&self) -> Option<&str> {
+        Some(&self.workflow.as_ref()?.name)
+    }
+
     /// Its place and the id in the file, if that can be one of a tool, which has no blanks.
     pub(super) fn by_id(&self) -> Option<(String, String)> {
-        let id = self.workflow.as_ref()?.id.clone()?;
+        let id = self.id()?.to_owned();
         let is_word = !id.is_empty() && !id.contains(|c: char| c.is_whitespace() || c.is_control());
         is_word.then(|| (self.place.source(), id))
     }

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use innkeeper_engine::{Plan, Problem, Problems, Reading, Workflow};
+use innkeeper_tools::workflow::Seen;
 
-use super::house::{Beside, House, Item};
+use super::house::{Beside, House, owner};
 use crate::failure::{Failure, Place, WorkflowFault};
 use crate::input::{Source, text_of};
 use crate::limits::MAX_WORKFLOW_BYTES;
@@ -108,18 +109,18 @@ fn read(source: &Source, house: &House) -> Result<Found, Failure> {
     })
 }
 
-/// On the first shelf that knows it by the id inside the file or by the file's stem; else on the first that knows it by
+/// In the first place that knows it by the id inside the file or by the file's stem; else on the first that knows it by
 /// its name.
 fn named(name: &str, house: &House) -> Result<Found, Failure> {
-    let items = house.library.list();
-    let ways: [fn(&Item) -> Option<&str>; 3] =
-        [Item::id, |item| Some(item.stem.as_str()), Item::name];
-    let knows = |ways: &[fn(&Item) -> Option<&str>]| {
-        let is_it = |item: &&Item| ways.iter().any(|way| way(item) == Some(name));
-        items.iter().find(is_it).map(|item| &item.owner)
+    let items = house.library();
+    let ways: [fn(&Seen) -> Option<&str>; 3] =
+        [Seen::id, |item| Some(item.stem.as_str()), Seen::name];
+    let knows = |ways: &[fn(&Seen) -> Option<&str>]| {
+        let is_it = |item: &&Seen| ways.iter().any(|way| way(item) == Some(name));
+        items.iter().find(is_it).map(|item| &item.place)
     };
     let (firm, _) = ways.split_at(2);
-    let Some(shelf) = knows(firm).or_else(|| knows(&ways)) else {
+    let Some(nearest) = knows(firm).or_else(|| knows(&ways)) else {
         // What can be typed without quotes is the better suggestion.
         let near = ways
             .iter()
@@ -130,11 +131,11 @@ fn named(name: &str, house: &House) -> Result<Found, Failure> {
         }
         .into());
     };
-    let on_shelf = || items.iter().filter(|item| item.owner == *shelf);
-    let found: Vec<&Item> = ways
+    let there = || items.iter().filter(|item| item.place == *nearest);
+    let found: Vec<&Seen> = ways
         .iter()
         .map(|way| {
-            on_shelf()
+            there()
                 .filter(|item| way(item) == Some(name))
                 .collect::<Vec<_>>()
         })
@@ -142,16 +143,24 @@ fn named(name: &str, house: &House) -> Result<Found, Failure> {
         .unwrap_or_default();
     match found.as_slice() {
         [item] => Ok(Found {
-            place: item.place(),
+            place: place_of(item),
             workflow: item.workflow.clone(),
             problems: item.problems.clone(),
-            groups: house.groups_of(item),
+            groups: house.groups_of(&item.place),
         }),
         many => Err(WorkflowFault::Ambiguous {
             name: name.to_owned(),
-            places: many.iter().map(|item| item.place()).collect(),
+            places: many.iter().map(|item| place_of(item)).collect(),
         }
         .into()),
+    }
+}
+
+/// Its file, or what it is called among those that are shipped.
+fn place_of(item: &Seen) -> String {
+    match &item.path {
+        Some(path) => path.to_string_lossy().into_owned(),
+        None => format!("{}:{}", owner(&item.place), item.stem),
     }
 }
 

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use innkeeper_engine::InterfaceSlot;
+use innkeeper_tools::workflow::{Place, Seen};
 use serde_json::{Value as Json, json};
 
-use super::house::{Item, in_house};
+use super::house::{in_house, owner};
 use super::{Ended, project};
 use crate::cli::WorkflowListArgs;
 use crate::failure::Failure;
@@ -18,15 +19,14 @@ const FEW_SLOTS: usize = 4;
 
 pub(super) fn run(args: &WorkflowListArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
     let project = project(&args.project.project)?;
-    let items = in_house(home, &project, |house| Ok(house.library.list()))?;
-    let mut owners: HashMap<String, String> = HashMap::new();
+    let items = in_house(home, &project, |house| Ok(house.library()))?;
+    let mut places: HashMap<&str, &Place> = HashMap::new();
     let mut rows = Vec::with_capacity(items.len());
     for item in &items {
         let name = item.id().unwrap_or(&item.stem);
-        let nearer = owners.get(name).filter(|owner| **owner != item.owner);
-        rows.push(Row::of(item, nearer.map(String::as_str)));
-        let name = name.to_owned();
-        owners.entry(name).or_insert_with(|| item.owner.clone());
+        let nearest = *places.entry(name).or_insert(&item.place);
+        let nearer = (*nearest != item.place).then(|| owner(nearest));
+        rows.push(Row::of(item, nearer));
     }
     if screen.json {
         let records: Vec<&Json> = rows.iter().map(|row| &row.record).collect();
@@ -86,7 +86,8 @@ struct Row {
 
 impl Row {
     /// `nearer`: whose workflow of the same name is found before it.
-    fn of(item: &Item, nearer: Option<&str>) -> Self {
+    fn of(item: &Seen, nearer: Option<String>) -> Self {
+        let owner = owner(&item.place);
         let workflow = item.workflow.as_deref();
         let (inputs, outputs) = match workflow {
             Some(workflow) => (workflow.inputs.as_slice(), workflow.outputs.as_slice()),
@@ -101,7 +102,7 @@ impl Row {
             "stem": item.stem,
             "name": item.name(),
             "description": workflow.and_then(|workflow| workflow.description.as_deref()),
-            "where": item.owner,
+            "where": owner,
             "path": item.path,
             "inputs": inputs.iter().map(slot).collect::<Vec<_>>(),
             "outputs": outputs.iter().map(slot).collect::<Vec<_>>(),
@@ -115,12 +116,12 @@ impl Row {
             id: item.id().unwrap_or(&item.stem).to_owned(),
             stem: item.stem.clone(),
             name: item.name().unwrap_or_default().to_owned(),
-            owner: item.owner.clone(),
+            owner,
             interface: interface(inputs, outputs),
             errors,
             warnings,
             is_duplicate,
-            nearer: nearer.map(str::to_owned),
+            nearer,
             record,
         }
     }
