@@ -227,7 +227,7 @@ impl Failure {
             Self::Store(error) => message(&error.to_string()),
             Self::Tool(fault) => fault.english(),
             Self::Plugin(fault) => fault.english(),
-            Self::Workflow(fault) => fault.english(),
+            Self::Workflow(fault) => fault.sentence(Lang::En),
             Self::System(error) => format!(
                 "the system cannot start what is needed ({}); end other programs and try again",
                 cause(error)
@@ -291,7 +291,7 @@ impl Failure {
             Self::Store(error) => format!("数据库出错：{}", message(&error.to_string())),
             Self::Tool(fault) => fault.chinese(),
             Self::Plugin(fault) => fault.chinese(),
-            Self::Workflow(fault) => fault.chinese(),
+            Self::Workflow(fault) => fault.sentence(Lang::Zh),
             Self::System(error) => format!(
                 "系统无法启动所需的线程（{}）；请结束其他程序后重试",
                 cause(error)

@@ -1,7 +1,5 @@
 //! What was asked of a workflow cannot be done, or was done and failed.
 
-use std::fmt::Write as _;
-
 use super::{Place, message, shown};
 use crate::lang::Lang;
 use crate::limits::{MAX_DRAWN_NODES, MAX_DRAWN_WIRES};
@@ -69,34 +67,38 @@ pub(crate) enum InputFault {
 
 impl InputFault {
     fn words(&self, lang: Lang) -> String {
-        match (self, lang) {
-            (Self::Missing(name), Lang::En) => format!("'{}' is missing", shown(name)),
-            (Self::Missing(name), Lang::Zh) => format!("缺少“{}”", shown(name)),
-            (Self::Unknown { name, near }, Lang::En) => {
-                let near = near
-                    .as_ref()
-                    .map(|near| format!(" (did you mean '{}'?)", shown(near)));
-                format!("there is no '{}'{}", shown(name), near.unwrap_or_default())
+        match self {
+            Self::Missing(name) => {
+                let name = shown(name);
+                lang.pick(format!("'{name}' is missing"), format!("缺少“{name}”"))
             }
-            (Self::Unknown { name, near }, Lang::Zh) => {
-                let near = near
-                    .as_ref()
-                    .map(|near| format!("（是否想用“{}”？）", shown(near)));
-                format!("没有“{}”{}", shown(name), near.unwrap_or_default())
+            Self::Unknown { name, near } => {
+                let name = shown(name);
+                let near = near.as_deref().map(shown).map(|near| {
+                    lang.pick(
+                        format!(" (did you mean '{near}'?)"),
+                        format!("（是否想用“{near}”？）"),
+                    )
+                });
+                let near = near.unwrap_or_default();
+                lang.pick(
+                    format!("there is no '{name}'{near}"),
+                    format!("没有“{name}”{near}"),
+                )
             }
-            (Self::Twice(name), Lang::En) => {
-                format!("'{}' takes one value, and was given several", shown(name))
+            Self::Twice(name) => {
+                let name = shown(name);
+                lang.pick(
+                    format!("'{name}' takes one value, and was given several"),
+                    format!("“{name}”只取一个值，却给了多个"),
+                )
             }
-            (Self::Twice(name), Lang::Zh) => format!("“{}”只取一个值，却给了多个", shown(name)),
-            (
-                Self::Type {
-                    name,
-                    wanted,
-                    given,
-                    why,
-                },
-                lang,
-            ) => {
+            Self::Type {
+                name,
+                wanted,
+                given,
+                why,
+            } => {
                 let (name, given) = (shown(name), brief(given));
                 let why = why.as_ref().map(|why| format!(" ({})", shown(why)));
                 let why = why.unwrap_or_default();
@@ -136,151 +138,129 @@ impl WorkflowFault {
         }
     }
 
-    pub(super) fn english(&self) -> String {
+    pub(super) fn sentence(&self, lang: Lang) -> String {
         match self {
-            Self::Unknown { name, near } => match near {
-                Some(near) => format!(
-                    "there is no workflow '{}', did you mean '{}'?",
-                    shown(name),
-                    shown(near)
-                ),
-                None => format!(
-                    "there is no workflow '{}', and no such file; innkeeper workflow list shows those there are",
-                    shown(name)
-                ),
-            },
-            Self::Ambiguous { name, places } => format!(
-                "more than one workflow is called '{}': {}; name the file",
-                shown(name),
-                message(&places.join(", "))
-            ),
+            Self::Unknown {
+                name,
+                near: Some(near),
+            } => {
+                let (name, near) = (shown(name), shown(near));
+                lang.pick(
+                    format!("there is no workflow '{name}', did you mean '{near}'?"),
+                    format!("没有工作流“{name}”，是否想用“{near}”？"),
+                )
+            }
+            Self::Unknown { name, near: None } => {
+                let name = shown(name);
+                lang.pick(
+                    format!(
+                        "there is no workflow '{name}', and no such file; innkeeper workflow list shows those there are"
+                    ),
+                    format!(
+                        "没有工作流“{name}”，也没有这个文件；innkeeper workflow list 会列出所有工作流"
+                    ),
+                )
+            }
+            Self::Ambiguous { name, places } => {
+                let name = shown(name);
+                let places = message(&places.join(lang.pick(", ", "、")));
+                lang.pick(
+                    format!("more than one workflow is called '{name}': {places}; name the file"),
+                    format!("不止一个工作流叫“{name}”：{places}；请指定文件"),
+                )
+            }
             Self::Broken {
                 place,
                 errors,
                 first,
-            } => format!(
-                "{}: it cannot run (errors: {errors}): {}; innkeeper workflow check shows all",
-                shown(place),
-                message(first)
-            ),
+            } => {
+                let (place, first) = (shown(place), message(first));
+                lang.pick(
+                    format!(
+                        "{place}: it cannot run (errors: {errors}): {first}; innkeeper workflow check shows all"
+                    ),
+                    format!(
+                        "{place}：无法运行（错误 {errors} 处）：{first}；innkeeper workflow check 会列出全部"
+                    ),
+                )
+            }
             Self::Inputs {
                 workflow,
                 faults,
                 interface,
-            } => format!(
-                "{}: wrong inputs: {}; it takes {}",
-                shown(workflow),
-                listed(faults, Lang::En),
-                match interface.is_empty() {
-                    true => "none".to_owned(),
-                    false => message(&interface.join(", ")),
-                }
-            ),
+            } => {
+                let (workflow, faults) = (shown(workflow), listed(faults, lang));
+                let takes = match interface.is_empty() {
+                    true => lang.pick("none", "无").to_owned(),
+                    false => message(&interface.join(lang.pick(", ", "、"))),
+                };
+                lang.pick(
+                    format!("{workflow}: wrong inputs: {faults}; it takes {takes}"),
+                    format!("{workflow}：输入有误：{faults}；它的输入：{takes}"),
+                )
+            }
             Self::Failed {
                 message: text,
                 code,
                 more,
             } => {
-                let mut said = format!("the run failed: {} ({})", message(text), shown(code));
-                if *more > 0 {
-                    let _ = write!(said, "; failed nodes beside it: {more}");
-                }
-                said
+                let (text, code) = (message(text), shown(code));
+                let said = lang.pick(
+                    format!("the run failed: {text} ({code})"),
+                    format!("运行失败：{text}（{code}）"),
+                );
+                let beside = match more {
+                    0 => String::new(),
+                    more => lang.pick(
+                        format!("; failed nodes beside it: {more}"),
+                        format!("；另有 {more} 个节点失败"),
+                    ),
+                };
+                said + &beside
             }
             Self::TooLargeToDraw {
                 place,
                 nodes,
                 wires,
-            } => format!(
-                "{}: {nodes} nodes and {wires} wires are too many for a picture (at most {MAX_DRAWN_NODES} and {MAX_DRAWN_WIRES}); draw its groups one by one",
-                shown(place)
-            ),
-            Self::UnknownNode { name, near } => match near {
-                Some(near) => format!(
-                    "there is no node type '{}', did you mean {}?",
-                    shown(name),
-                    shown(near)
-                ),
-                None => format!(
-                    "there is no node type '{}'; innkeeper workflow nodes shows those there are",
-                    shown(name)
-                ),
-            },
-            Self::Unwritable(place, why) => format!(
-                "{}: cannot be written ({}); check the path and its permissions",
-                place.name(Lang::En),
-                shown(why)
-            ),
-        }
-    }
-
-    pub(super) fn chinese(&self) -> String {
-        match self {
-            Self::Unknown { name, near } => match near {
-                Some(near) => format!("没有工作流“{}”，是否想用“{}”？", shown(name), shown(near)),
-                None => format!(
-                    "没有工作流“{}”，也没有这个文件；innkeeper workflow list 会列出所有工作流",
-                    shown(name)
-                ),
-            },
-            Self::Ambiguous { name, places } => format!(
-                "不止一个工作流叫“{}”：{}；请指定文件",
-                shown(name),
-                message(&places.join("、"))
-            ),
-            Self::Broken {
-                place,
-                errors,
-                first,
-            } => format!(
-                "{}：无法运行（错误 {errors} 处）：{}；innkeeper workflow check 会列出全部",
-                shown(place),
-                message(first)
-            ),
-            Self::Inputs {
-                workflow,
-                faults,
-                interface,
-            } => format!(
-                "{}：输入有误：{}；它的输入：{}",
-                shown(workflow),
-                listed(faults, Lang::Zh),
-                match interface.is_empty() {
-                    true => "无".to_owned(),
-                    false => message(&interface.join("、")),
-                }
-            ),
-            Self::Failed {
-                message: text,
-                code,
-                more,
             } => {
-                let mut said = format!("运行失败：{}（{}）", message(text), shown(code));
-                if *more > 0 {
-                    let _ = write!(said, "；另有 {more} 个节点失败");
-                }
-                said
+                let place = shown(place);
+                lang.pick(
+                    format!(
+                        "{place}: {nodes} nodes and {wires} wires are too many for a picture (at most {MAX_DRAWN_NODES} and {MAX_DRAWN_WIRES}); draw its groups one by one"
+                    ),
+                    format!(
+                        "{place}：{nodes} 个节点和 {wires} 条连线太多，无法画成图（最多 {MAX_DRAWN_NODES} 和 {MAX_DRAWN_WIRES}）；请逐个绘制其节点组"
+                    ),
+                )
             }
-            Self::TooLargeToDraw {
-                place,
-                nodes,
-                wires,
-            } => format!(
-                "{}：{nodes} 个节点和 {wires} 条连线太多，无法画成图（最多 {MAX_DRAWN_NODES} 和 {MAX_DRAWN_WIRES}）；请逐个绘制其节点组",
-                shown(place)
-            ),
-            Self::UnknownNode { name, near } => match near {
-                Some(near) => format!("没有节点类型“{}”，是否想用 {}？", shown(name), shown(near)),
-                None => format!(
-                    "没有节点类型“{}”；innkeeper workflow nodes 会列出所有类型",
-                    shown(name)
-                ),
-            },
-            Self::Unwritable(place, why) => format!(
-                "{}：无法写入（{}）；请检查路径和权限",
-                place.name(Lang::Zh),
-                shown(why)
-            ),
+            Self::UnknownNode {
+                name,
+                near: Some(near),
+            } => {
+                let (name, near) = (shown(name), shown(near));
+                lang.pick(
+                    format!("there is no node type '{name}', did you mean {near}?"),
+                    format!("没有节点类型“{name}”，是否想用 {near}？"),
+                )
+            }
+            Self::UnknownNode { name, near: None } => {
+                let name = shown(name);
+                lang.pick(
+                    format!(
+                        "there is no node type '{name}'; innkeeper workflow nodes shows those there are"
+                    ),
+                    format!("没有节点类型“{name}”；innkeeper workflow nodes 会列出所有类型"),
+                )
+            }
+            Self::Unwritable(place, why) => {
+                let (place, why) = (place.name(lang), shown(why));
+                lang.pick(
+                    format!(
+                        "{place}: cannot be written ({why}); check the path and its permissions"
+                    ),
+                    format!("{place}：无法写入（{why}）；请检查路径和权限"),
+                )
+            }
         }
     }
 }
