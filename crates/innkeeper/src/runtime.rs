@@ -3,11 +3,15 @@
 use std::future::Future;
 use std::io::{self, Write};
 use std::pin::pin;
+#[cfg(unix)]
+use std::task::Poll;
 use std::time::Duration;
 
 use innkeeper_tools::{TaskStatus, ToolRun};
+use tokio_util::sync::CancellationToken;
 
 use crate::ask::Asking;
+use crate::commands::Ended;
 use crate::failure::{Failure, shown};
 use crate::limits::PROGRESS_EVERY;
 use crate::output::Screen;
@@ -43,19 +47,16 @@ pub(crate) async fn watch<T>(
     let mut work = pin!(work);
     let mut ticks = tokio::time::interval(PROGRESS_EVERY);
     let mut line = ProgressLine::default();
-    let mut stop = pin!(asked_to_stop());
+    let stop = Stop::default();
+    stop.listen();
     let mut interrupted = false;
     let value = loop {
         tokio::select! {
-            // The signal is listened for before any work is done.
             biased;
-            () = &mut stop => {
-                if interrupted {
-                    break None;
-                }
+            () = stop.urged.cancelled() => break None,
+            () = stop.asked.cancelled(), if !interrupted => {
                 interrupted = true;
                 run.stop();
-                stop.set(asked_to_stop());
             }
             value = &mut work => break Some(value),
             _ = ticks.tick(), if screen.shows_progress() => {
@@ -66,32 +67,81 @@ pub(crate) async fn watch<T>(
         }
     };
     line.clear();
-    Watched { value, interrupted }
+    Watched {
+        interrupted: interrupted || value.is_none(),
+        value,
+    }
 }
 
 /// Ctrl-C, or the system's wish that we end: both leave time to stop what runs.
-#[cfg(unix)]
-pub(crate) async fn asked_to_stop() {
-    use tokio::signal::unix::{SignalKind, signal};
+///
+/// They are heard by a task of their own: the command itself may be stuck in writing to somebody who does not read.
+#[derive(Default)]
+pub(crate) struct Stop {
+    /// Whatever runs should come to an orderly end.
+    pub(crate) asked: CancellationToken,
+    /// Asked twice: nobody wants to wait for it.
+    pub(crate) urged: CancellationToken,
+}
 
-    async fn heard(kind: SignalKind) {
-        match signal(kind) {
-            Ok(mut signals) => _ = signals.recv().await,
-            // Then it ends us without asking, as it does every program.
-            Err(_) => std::future::pending().await,
-        }
+impl Stop {
+    /// From now until the runtime ends. Before, a signal ends the program as it does any other.
+    pub(crate) fn listen(&self) {
+        let (asked, urged) = (self.asked.clone(), self.urged.clone());
+        let mut signals = Signals::listen();
+        tokio::spawn(async move {
+            signals.next().await;
+            asked.cancel();
+            signals.next().await;
+            urged.cancel();
+            tokio::time::sleep(GRACE).await;
+            std::process::exit(Ended::Interrupted.exit_code().into());
+        });
     }
-    tokio::select! {
-        () = heard(SignalKind::interrupt()) => {}
-        () = heard(SignalKind::terminate()) => {}
-        () = heard(SignalKind::hangup()) => {}
+}
+
+#[cfg(unix)]
+struct Signals(Vec<tokio::signal::unix::Signal>);
+
+#[cfg(unix)]
+impl Signals {
+    fn listen() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        let kinds = [
+            SignalKind::interrupt(),
+            SignalKind::terminate(),
+            SignalKind::hangup(),
+        ];
+        // One that cannot be listened for ends us without asking, as it does every program.
+        Self(kinds.into_iter().flat_map(signal).collect())
+    }
+
+    async fn next(&mut self) {
+        std::future::poll_fn(|context| {
+            let mut heard = self.0.iter_mut().map(|signal| signal.poll_recv(context));
+            match heard.any(|heard| heard.is_ready()) {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            }
+        })
+        .await;
     }
 }
 
 #[cfg(not(unix))]
-pub(crate) async fn asked_to_stop() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending().await
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn listen() -> Self {
+        Self
+    }
+
+    async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending().await
+        }
     }
 }
 

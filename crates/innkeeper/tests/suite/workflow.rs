@@ -422,6 +422,52 @@ fn ctrl_c_stops_the_run_and_prints_what_there_is() {
     assert_eq!(result["outputs"], json!({"early": "bird"}));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_c_twice_ends_a_run_that_nobody_reads() {
+    use std::io::{BufRead, BufReader};
+    use std::time::{Duration, Instant};
+
+    let house = House::new();
+    // What it tells is many times what a pipe holds.
+    let spin = json!({
+        "name": "Spin",
+        "nodes": [
+            {"id": "loop", "type": "core:LoopZone", "inputValues": {"n": 0}, "configValues": {"maxIterations": 1_000_000}},
+            {"id": "in", "type": "core:LoopInput", "parentNode": "loop"},
+            {"id": "out", "type": "core:LoopOutput", "parentNode": "loop"}
+        ],
+        "edges": [{"id": "e", "source": "in", "sourceHandle": "n", "target": "out", "targetHandle": "n"}]
+    });
+    let file = house.write("spin.json", &spin.to_string());
+    let mut child = house
+        .command(&["workflow", "run", file.to_str().unwrap(), "--events"])
+        .spawn()
+        .unwrap();
+    let mut stdout = BufReader::with_capacity(1, child.stdout.take().unwrap());
+    let mut line = String::new();
+    assert!(stdout.read_line(&mut line).unwrap() > 0);
+    let pid = rustix::process::Pid::from_child(&child);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    // A full pipe holds a little less than its 64 KiB: no line lies across two pages.
+    while rustix::io::ioctl_fionread(stdout.get_ref()).unwrap() < 56 * 1024 {
+        assert!(Instant::now() < deadline, "it tells too little");
+        std::thread::yield_now();
+    }
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if Instant::now() > deadline {
+            child.kill().unwrap();
+            panic!("it cannot be stopped");
+        }
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        std::thread::yield_now();
+    };
+    assert_eq!(status.code(), Some(130));
+}
+
 #[test]
 fn an_agent_thinks_calls_a_tool_and_answers() {
     let house = House::new();

@@ -26,7 +26,7 @@ use crate::home::Home;
 use crate::limits::{MAX_RUN_TIMEOUT, PRINT_CAPACITY, WATCH_EVERY};
 use crate::output::Screen;
 use crate::platform::new_run;
-use crate::runtime::{asked_to_stop, block_on};
+use crate::runtime::{Stop, block_on};
 
 pub(super) fn run(args: &WorkflowRunArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
     let project = project(&args.project.project)?;
@@ -40,8 +40,11 @@ pub(super) fn run(args: &WorkflowRunArgs, home: &Home, screen: &Screen) -> Resul
     };
     block_on(async {
         let house = House::open(home, &project, approve.approver(screen)).await?;
-        let ready = tokio::task::block_in_place(|| ready(args, &house))?;
-        let ended = attend(args, &house, ready, timeout, screen).await;
+        let stop = Stop::default();
+        let cancel = stop.asked.child_token();
+        let ready = tokio::task::block_in_place(|| ready(args, &house, cancel))?;
+        stop.listen();
+        let ended = attend(args, &house, ready, timeout, &stop, screen).await;
         house.close().await?;
         ended
     })
@@ -53,7 +56,11 @@ struct Ready {
     options: RunOptions,
 }
 
-fn ready(args: &WorkflowRunArgs, house: &House) -> Result<Ready, Failure> {
+fn ready(
+    args: &WorkflowRunArgs,
+    house: &House,
+    cancel: CancellationToken,
+) -> Result<Ready, Failure> {
     let found = find(&args.workflow, house)?;
     let workflow = found.readable()?.clone();
     let checked = found.checked(house);
@@ -61,7 +68,6 @@ fn ready(args: &WorkflowRunArgs, house: &House) -> Result<Ready, Failure> {
         return Err(broken(&found.place, &checked.problems));
     };
     let run = new_run();
-    let cancel = CancellationToken::new();
     let options = RunOptions {
         prompt_id: Some(run.to_string()),
         inputs: inputs(args, &workflow)?,
@@ -82,6 +88,7 @@ async fn attend(
     house: &House,
     ready: Ready,
     timeout: Option<Duration>,
+    stop: &Stop,
     screen: &Screen,
 ) -> Result<Ended, Failure> {
     let Ready {
@@ -109,7 +116,7 @@ async fn attend(
     };
     let began = Instant::now();
     let execution = house.engine.start(&plan, options).map_err(refused)?;
-    let outcome = attendant.follow(execution.outcome()).await?;
+    let outcome = attendant.follow(execution.outcome(), stop).await?;
     let took = began.elapsed();
     if let Some(watch) = &mut attendant.watch {
         watch.end(outcome.as_ref());
@@ -141,24 +148,16 @@ impl Attendant<'_> {
     async fn follow(
         &mut self,
         run: impl Future<Output = ExecutionOutcome>,
+        stop: &Stop,
     ) -> Result<Option<ExecutionOutcome>, Failure> {
         let mut run = pin!(run);
-        let mut stop = pin!(asked_to_stop());
         let mut ticks = tokio::time::interval(WATCH_EVERY);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
-        let mut is_stopping = false;
         let outcome = loop {
-            // In this order: whoever asks to stop is heard from the first moment on, and a flood of events neither hides
-            // the end of the run nor keeps the picture from being drawn.
+            // In this order: a flood of events neither hides the end of the run nor keeps the picture from being drawn.
             tokio::select! {
                 biased;
-                () = &mut stop => {
-                    if std::mem::replace(&mut is_stopping, true) {
-                        break None;
-                    }
-                    self.cancel.cancel();
-                    stop.set(asked_to_stop());
-                }
+                () = stop.urged.cancelled() => break None,
                 outcome = &mut run => break Some(outcome),
                 _ = ticks.tick(), if self.watch.is_some() => self.draw(),
                 Some((key, chunk)) = self.chunks.recv() => self.print(&key, &chunk)?,
