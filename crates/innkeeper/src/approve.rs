@@ -1,10 +1,11 @@
 //! Who answers where a rule says to ask: the person at the terminal, somebody who has answered already, or nobody.
 
 use std::sync::Arc;
+use std::thread;
 
 use async_trait::async_trait;
 use innkeeper_tools::policy::{Answer, ApprovalRequest, Approver, Nobody};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, oneshot};
 
 use crate::ask;
 use crate::failure::shown;
@@ -57,14 +58,21 @@ impl Approver for AtTerminal {
         let _turn = self.one_at_a_time.lock().await;
         let question = question(request, self.lang);
         let lang = self.lang;
-        let answered = tokio::task::spawn_blocking(move || put(&question, lang)).await;
-        answered.unwrap_or_else(|_| refusal(lang))
+        let asking = ask::Asking::begin();
+        let (sender, answer) = oneshot::channel();
+        // No thread of the runtime, which would be waited for at the end: the person may never answer.
+        let asked = thread::Builder::new().spawn(move || sender.send(put(&question, lang)));
+        let answered = match asked {
+            Ok(_) => answer.await.ok(),
+            Err(_) => None,
+        };
+        asking.answered();
+        answered.unwrap_or_else(|| refusal(lang))
     }
 }
 
 /// Asks until there is an answer, but not for ever.
 fn put(question: &str, lang: Lang) -> Answer {
-    let _asking = ask::Asking::begin();
     ask::show(question);
     let prompt = lang.pick(
         "Allow? [y]es once, [r]un, [a]lways, [N]o: ",

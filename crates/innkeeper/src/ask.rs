@@ -10,12 +10,18 @@ use crate::output::printable;
 static ASKING: AtomicBool = AtomicBool::new(false);
 
 /// While it lives, nothing else is written to the terminal.
-pub(crate) struct Asking(());
+pub(crate) struct Asking {
+    is_answered: bool,
+}
 
 impl Asking {
     pub(crate) fn begin() -> Self {
         ASKING.store(true, Ordering::Release);
-        Self(())
+        Self { is_answered: false }
+    }
+
+    pub(crate) fn answered(mut self) {
+        self.is_answered = true;
     }
 
     pub(crate) fn is_under_way() -> bool {
@@ -26,6 +32,10 @@ impl Asking {
 impl Drop for Asking {
     fn drop(&mut self) {
         ASKING.store(false, Ordering::Release);
+        if !self.is_answered {
+            // The cursor stands behind a question that nobody waits for any more.
+            let _ = writeln!(io::stderr());
+        }
     }
 }
 

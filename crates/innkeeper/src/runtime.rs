@@ -19,7 +19,7 @@ use crate::output::Screen;
 /// Long enough for what is stopped to clean up after itself.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Runs one command to its end. A thread that waits for somebody to type is not waited for.
+/// Runs one command to its end.
 pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

@@ -126,6 +126,19 @@ fn a_person_is_asked_and_decides() {
 }
 
 #[test]
+fn ctrl_c_at_a_question_ends_its_line() {
+    let house = careful();
+    let mut terminal = call(&house, &[]);
+    let pid = terminal.wait_for("[N]o: ").pid();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let (code, screen) = terminal.end();
+    assert_eq!(code, Some(130), "{screen}");
+    let (_, after) = screen.split_once("[N]o: ").unwrap();
+    assert!(after.starts_with("\r\n"), "{screen:?}");
+    assert!(after.contains("was cancelled"), "{screen:?}");
+}
+
+#[test]
 fn always_lasts_until_it_is_taken_back() {
     let house = careful();
     let mut terminal = call(&house, &["--lang", "zh"]);
