@@ -21,7 +21,7 @@ pub(crate) use home::HomeFault;
 pub(crate) use plugin::PluginFault;
 pub(crate) use settings::{SettingsFault, Spot};
 pub(crate) use tools::{Expected, ToolFault};
-pub(crate) use workflow::{InputFault, WorkflowFault};
+pub(crate) use workflow::{InputFault, Taken, WorkflowFault};
 
 #[derive(Debug)]
 pub(crate) enum Failure {

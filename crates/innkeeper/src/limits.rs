@@ -14,6 +14,10 @@ pub(crate) const MAX_VALUE_BYTES: u64 = MIB;
 pub(crate) const MAX_SHOWN_CHARS: usize = 200;
 /// Longest sentence of another part of the platform that an error line repeats, in characters.
 pub(crate) const MAX_SHOWN_MESSAGE_CHARS: usize = 4_000;
+/// How much of a value for an input an error line repeats, in characters.
+pub(crate) const SHOWN_VALUE_CHARS: usize = 40;
+/// How much of an input's default an error line shows, in characters: it names all inputs.
+pub(crate) const SHOWN_DEFAULT_CHARS: usize = 24;
 /// Longest answer that is read when a person is asked something, in bytes.
 pub(crate) const MAX_ANSWER_BYTES: u64 = 4_096;
 /// Longest part of a call's arguments that is shown to a person who is asked about it, in characters.

@@ -2,7 +2,7 @@
 
 use super::{Place, message, shown};
 use crate::lang::Lang;
-use crate::limits::{MAX_DRAWN_NODES, MAX_DRAWN_WIRES};
+use crate::limits::{MAX_DRAWN_NODES, MAX_DRAWN_WIRES, SHOWN_DEFAULT_CHARS, SHOWN_VALUE_CHARS};
 
 #[derive(Debug)]
 pub(crate) enum WorkflowFault {
@@ -24,8 +24,8 @@ pub(crate) enum WorkflowFault {
     Inputs {
         workflow: String,
         faults: Vec<InputFault>,
-        /// All that it takes, in words.
-        interface: Vec<String>,
+        /// All that it takes.
+        interface: Vec<Taken>,
     },
     /// It ran, and did not complete.
     Failed {
@@ -65,6 +65,35 @@ pub(crate) enum InputFault {
     },
 }
 
+/// An input that a workflow takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub(crate) name: String,
+    pub(crate) kind: &'static str,
+    /// As JSON.
+    pub(crate) default: Option<String>,
+    pub(crate) is_needed: bool,
+}
+
+impl Taken {
+    /// `topic (STRING, needed)`, `count (INTEGER = 3)`
+    fn words(&self, lang: Lang) -> String {
+        let Self { name, kind, .. } = self;
+        let (open, close) = lang.pick((" (", ")"), ("（", "）"));
+        match &self.default {
+            Some(default) => {
+                let default = cut(default, SHOWN_DEFAULT_CHARS);
+                format!("{name}{open}{kind} = {default}{close}")
+            }
+            None if self.is_needed => {
+                let needed = lang.pick(", needed", "，必需");
+                format!("{name}{open}{kind}{needed}{close}")
+            }
+            None => format!("{name}{open}{kind}{close}"),
+        }
+    }
+}
+
 impl InputFault {
     fn words(&self, lang: Lang) -> String {
         match self {
@@ -99,7 +128,7 @@ impl InputFault {
                 given,
                 why,
             } => {
-                let (name, given) = (shown(name), brief(given));
+                let (name, given) = (shown(name), cut(given, SHOWN_VALUE_CHARS));
                 let why = why.as_ref().map(|why| format!(" ({})", shown(why)));
                 let why = why.unwrap_or_default();
                 lang.pick(
@@ -192,7 +221,11 @@ impl WorkflowFault {
                 let (workflow, faults) = (shown(workflow), listed(faults, lang));
                 let takes = match interface.is_empty() {
                     true => lang.pick("none", "无").to_owned(),
-                    false => message(&interface.join(lang.pick(", ", "、"))),
+                    false => {
+                        let words: Vec<String> =
+                            interface.iter().map(|taken| taken.words(lang)).collect();
+                        message(&words.join(lang.pick(", ", "、")))
+                    }
                 };
                 lang.pick(
                     format!("{workflow}: wrong inputs: {faults}; it takes {takes}"),
@@ -270,10 +303,10 @@ fn listed(faults: &[InputFault], lang: Lang) -> String {
     message(&words.join(lang.pick("; ", "；")))
 }
 
-/// A value inside a sentence.
-fn brief(text: &str) -> String {
-    match text.char_indices().nth(40) {
-        Some((cut, _)) => format!("{}…", shown(text.get(..cut).unwrap_or_default())),
+/// The beginning of a value, for inside a sentence.
+fn cut(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
+        Some((end, _)) => format!("{}…", shown(text.get(..end).unwrap_or_default())),
         None => shown(text),
     }
 }
@@ -316,7 +349,12 @@ pub(super) fn one_of_each() -> Vec<WorkflowFault> {
         WorkflowFault::Inputs {
             workflow: nasty(),
             faults,
-            interface: vec![nasty()],
+            interface: vec![Taken {
+                name: nasty(),
+                kind: "INTEGER",
+                default: Some(nasty()),
+                is_needed: false,
+            }],
         },
         WorkflowFault::Inputs {
             workflow: nasty(),

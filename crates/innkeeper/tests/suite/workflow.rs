@@ -280,6 +280,9 @@ fn wrong_inputs_are_told_at_once_with_what_it_takes() {
             run.stderr
         );
     }
+    let run = house.run(&["--lang", "zh", "workflow", "run", "greet"]);
+    let takes = "它的输入：word（STRING = \"Good evening\"）、name（STRING，必需）";
+    assert!(run.stderr.contains(takes), "{}", run.stderr);
 }
 
 #[test]

@@ -7,7 +7,9 @@ use innkeeper_engine::{DataFlowType, InterfaceSlot, Workflow, flow};
 use serde_json::{Map, Value as Json};
 
 use crate::cli::WorkflowRunArgs;
-use crate::failure::{Expected, Failure, InputFault, Place, ToolFault, WorkflowFault, json_cause};
+use crate::failure::{
+    Expected, Failure, InputFault, Place, Taken, ToolFault, WorkflowFault, json_cause,
+};
 use crate::input::{Source, text_of};
 use crate::limits::MAX_INPUT_BYTES;
 use crate::suggest::nearest;
@@ -92,20 +94,12 @@ fn is_needed(slot: &InterfaceSlot) -> bool {
     slot.required && !is_assumed
 }
 
-/// `topic (STRING, needed)`, `count (INTEGER = 3)`
-fn described(slot: &InterfaceSlot) -> String {
-    let (key, flow) = (&slot.key, slot.flow);
-    match slot.config.get("default") {
-        Some(default) => {
-            let default = default.to_string();
-            let (short, is_cut) = match default.char_indices().nth(24) {
-                Some((cut, _)) => (default.get(..cut).unwrap_or_default(), "…"),
-                None => (default.as_str(), ""),
-            };
-            format!("{key} ({flow} = {short}{is_cut})")
-        }
-        None if is_needed(slot) => format!("{key} ({flow}, needed)"),
-        None => format!("{key} ({flow})"),
+fn described(slot: &InterfaceSlot) -> Taken {
+    Taken {
+        name: slot.key.clone(),
+        kind: slot.flow.as_str(),
+        default: slot.config.get("default").map(Json::to_string),
+        is_needed: is_needed(slot),
     }
 }
 
