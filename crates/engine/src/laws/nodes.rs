@@ -8,7 +8,6 @@ use std::time::Duration;
 use serde_json::Value as Json;
 
 use crate::node::{any, integer, text};
-use crate::stream::Chunk;
 use crate::{EngineOptions, ExecutionEngine, NodeBuilder, NodeError, NodeManager, NodeType, Value};
 
 /// What nodes of one run did, given to them as the host of the run.
@@ -75,15 +74,9 @@ pub(super) fn engine(options: EngineOptions) -> ExecutionEngine {
 }
 
 fn types() -> Vec<NodeType> {
-    vec![
-        mix(false),
-        mix(true),
-        picky(false),
-        picky(true),
-        endless(),
-        relay(),
-        listen(),
-    ]
+    let mut types = vec![mix(false), mix(true), picky(false), picky(true), endless()];
+    types.extend(super::streams::nodes::types());
+    types
 }
 
 fn node(name: &str, is_task: bool) -> NodeBuilder {
@@ -158,7 +151,7 @@ fn endless() -> NodeType {
     })
 }
 
-fn watch(io: &crate::node::TaskIo) -> Option<Arc<Watch>> {
+pub(super) fn watch(io: &crate::node::TaskIo) -> Option<Arc<Watch>> {
     io.context().host::<Arc<Watch>>().cloned()
 }
 
@@ -173,80 +166,4 @@ async fn watched(io: &crate::node::TaskIo) {
         None | Some(0) => {}
         Some(ms) => tokio::time::sleep(Duration::from_millis(ms)).await,
     }
-}
-
-/// Numbers from 0, or those that come in, each one higher. Gives how many there were, when all are sent.
-fn relay() -> NodeType {
-    let mut node = node("Relay", false);
-    let numbers = node.input(any("numbers").stream());
-    let to = node.input(integer("to"));
-    let ms = node.input(integer("ms"));
-    let after = node.input(any("after"));
-    let out = node.output(integer("out").stream());
-    let count = node.output(integer("count"));
-    node.effects();
-    node.task(move |mut io| async move {
-        let watch = watch(&io);
-        let _alive = Alive::new(watch.clone());
-        let (to, ms) = (io.get(to)?, u64::try_from(io.get(ms)?).unwrap());
-        drop(io.get(after)?);
-        let writer = io.writer(out);
-        let mut reader = match to {
-            0 => Some(io.get(numbers)?),
-            _ => None,
-        };
-        let mut sent = 0;
-        loop {
-            let number = match &mut reader {
-                None if sent < to => sent,
-                None => break,
-                Some(reader) => match reader.next().await {
-                    Some(chunk) => chunk?.content.as_json().as_i64().unwrap() + 1,
-                    None => break,
-                },
-            };
-            if ms > 0 && sent % 3 == 0 {
-                tokio::time::sleep(Duration::from_millis(ms)).await;
-            }
-            writer.send(Chunk::of(number.into())).await?;
-            sent += 1;
-            if let Some(watch) = &watch {
-                let ahead = watch.ahead.fetch_add(1, Ordering::SeqCst) + 1;
-                watch.most_ahead.fetch_max(ahead, Ordering::SeqCst);
-            }
-        }
-        io.set(count, sent);
-        io.done()
-    })
-}
-
-/// Gives what it has heard, and goes after `most` if that is set.
-fn listen() -> NodeType {
-    let mut node = node("Listen", false);
-    let numbers = node.input(any("numbers").stream().required());
-    let most = node.input(integer("most").optional());
-    let ms = node.input(integer("ms"));
-    node.input(any("after"));
-    let seen = node.output(crate::node::array("seen"));
-    node.effects();
-    node.task(move |mut io| async move {
-        let watch = watch(&io);
-        let _alive = Alive::new(watch.clone());
-        let ms = u64::try_from(io.get(ms)?).unwrap();
-        let (mut reader, most) = (io.get(numbers)?, io.get(most)?);
-        let mut list: Vec<Value> = Vec::new();
-        while most.is_none_or(|most| (list.len() as i64) < most)
-            && let Some(chunk) = reader.next().await
-        {
-            if let Some(watch) = &watch {
-                watch.ahead.fetch_sub(1, Ordering::SeqCst);
-            }
-            if ms > 0 {
-                tokio::time::sleep(Duration::from_millis(ms)).await;
-            }
-            list.push(chunk?.content);
-        }
-        io.set(seen, list);
-        io.done()
-    })
 }
