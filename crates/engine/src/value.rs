@@ -98,6 +98,13 @@ impl Value {
     }
 }
 
+/// About how many bytes it takes, like [`Value::weight`].
+pub(crate) fn weight(json: &Json) -> usize {
+    let (mut deepest, mut weight) = (0, 0);
+    measure(json, 0, &mut deepest, &mut weight);
+    weight
+}
+
 /// How deep and how heavy it is; stops where it is more than allowed.
 fn measure(json: &Json, depth: usize, deepest: &mut usize, weight: &mut usize) {
     *deepest = (*deepest).max(depth);

@@ -222,8 +222,7 @@ impl EventBody {
         let values = match self {
             Self::NodeComplete { outputs, .. } | Self::NodeBypassed { outputs, .. } => outputs,
             Self::NodeYield { chunk, .. } | Self::InterfaceYield { chunk, .. } => {
-                let content = chunk.as_mut().map(|chunk| trim(&mut chunk.content));
-                return EVENT_BYTES + content.unwrap_or_default();
+                return EVENT_BYTES + chunk.as_mut().map(trim_chunk).unwrap_or_default();
             }
             Self::NodePreview { text, .. } => return EVENT_BYTES + trim_text(text),
             Self::InterfaceOutputs(outputs) => {
@@ -234,8 +233,18 @@ impl EventBody {
             Self::NodeError { error, .. }
             | Self::Status {
                 error: Some(error), ..
-            } => return EVENT_BYTES + trim_text(&mut error.message),
-            _ => return EVENT_BYTES,
+            } => return EVENT_BYTES + trim_text(&mut error.message) + trim_text(&mut error.code),
+            Self::LoopIteration {
+                status: IterationStatus::Error { message },
+                ..
+            } => return EVENT_BYTES + trim_text(message),
+            Self::Status { error: None, .. }
+            | Self::NodeExecuting(_)
+            | Self::NodeProgress { .. }
+            | Self::NodeSkipped { .. }
+            | Self::LoopIteration { .. }
+            | Self::Accepted
+            | Self::Queue { .. } => return EVENT_BYTES,
         };
         let values = values.iter_mut().map(|output| match output {
             Output::Value(value) => trim(value),
@@ -260,9 +269,19 @@ impl Trace {
             Self::Thinking { model } => trim_text(model),
             Self::Replied { text } => trim_text(text),
             Self::ToolSelected { tool, arguments } => trim_text(tool) + json(arguments),
-            Self::ToolRunning { tool, .. } => trim_text(tool),
-            Self::ToolOutput { tool, piece, .. } => trim_text(tool) + json(piece),
-            Self::ToolFinished { tool, summary, .. } => trim_text(tool) + trim_text(summary),
+            // The model that called chose the id too.
+            Self::ToolRunning { call_id, tool } => trim_text(call_id) + trim_text(tool),
+            Self::ToolOutput {
+                call_id,
+                tool,
+                piece,
+            } => trim_text(call_id) + trim_text(tool) + json(piece),
+            Self::ToolFinished {
+                call_id,
+                tool,
+                success: _,
+                summary,
+            } => trim_text(call_id) + trim_text(tool) + trim_text(summary),
         }
     }
 }
@@ -273,6 +292,15 @@ fn trim_text(text: &mut String) -> usize {
         text.push('…');
     }
     text.len()
+}
+
+/// Further fields that are too long are left out, and it is told.
+fn trim_chunk(chunk: &mut Chunk) -> usize {
+    if chunk.extra_bytes() > MAX_EVENT_VALUE_BYTES {
+        let told = [("truncated".to_owned(), Json::Bool(true))];
+        chunk.extra = Some(Arc::new(told.into_iter().collect()));
+    }
+    trim(&mut chunk.content) + chunk.extra_bytes()
 }
 
 fn trim(value: &mut Value) -> usize {
@@ -431,3 +459,7 @@ fn beginning(text: &str) -> &str {
     let end = text.floor_char_boundary(1_024);
     text.get(..end).unwrap_or_default()
 }
+
+#[cfg(test)]
+#[path = "event_tests.rs"]
+mod tests;

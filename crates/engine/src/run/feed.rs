@@ -251,3 +251,7 @@ impl NodeEvents {
         });
     }
 }
+
+#[cfg(test)]
+#[path = "feed_tests.rs"]
+mod tests;

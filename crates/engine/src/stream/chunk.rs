@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value as Json};
 
 use crate::Value;
+use crate::value::weight;
 
 /// One piece of a stream.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,7 +69,13 @@ impl Chunk {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        64 + self.content.weight()
+        64 + self.content.weight() + self.extra_bytes()
+    }
+
+    /// About how many bytes the further fields take.
+    pub(crate) fn extra_bytes(&self) -> usize {
+        let fields = self.extra.iter().flat_map(|extra| extra.iter());
+        fields.map(|(key, value)| key.len() + weight(value)).sum()
     }
 }
 
