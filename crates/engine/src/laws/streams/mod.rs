@@ -178,7 +178,9 @@ fn everyone_gets_the_whole_of_a_stream_on_many_threads() {
     // On a clock that goes, nobody waits for it.
     let end = runner(60).run(&streams(true), |mut streams| {
         streams.nodes.iter_mut().for_each(|node| node.ms = 0);
-        runtime.block_on(check(&streams));
+        let limit = Duration::from_secs(60);
+        let end = runtime.block_on(async { tokio::time::timeout(limit, check(&streams)).await });
+        end.expect("the run ends");
         Ok(())
     });
     end.unwrap();
