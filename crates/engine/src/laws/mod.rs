@@ -1,7 +1,7 @@
 //! Laws of the engine: what holds for every workflow, tried on many that chance has made.
 //!
-//! - `nodes.rs` are the nodes, `graph.rs` makes workflows of them;
-//! - `interpreter.rs` runs a workflow in the plainest way, for the engine to be held against;
+//! - `nodes.rs` are the nodes, `graph.rs` makes workflows of them (`streams/` has its own of both);
+//! - `interpreter/` runs a workflow in the plainest way, for the engine to be held against;
 //! - the others are the laws.
 
 mod cache;

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::{Value as Json, json};
 
-use super::graph::{Flag, Given, Kind, Streams};
+use super::chance::{Flag, Kind, Streams};
+use super::graph::Given;
 use super::nodes::{relayed, taken};
 use crate::flow::coerce;
 use crate::laws::nodes::digest;

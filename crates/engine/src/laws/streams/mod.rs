@@ -1,7 +1,8 @@
-//! Everyone who takes a stream, chunk by chunk or whole, gets all of it; nobody waits for ever; and what is lost is told.
+//! Everyone who takes a stream, chunk by chunk or whole, gets all of it; nobody waits for ever; what is lost is told.
 //!
-//! `graph.rs` makes the workflows of the nodes in `nodes.rs`, `expected.rs` says what has to come of them.
+//! `chance.rs` and `graph.rs` make workflows of the nodes in `nodes.rs`, `expected.rs` says what has to come of them.
 
+mod chance;
 mod expected;
 mod graph;
 pub(super) mod nodes;
@@ -16,8 +17,9 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value as Json, json};
 
+use self::chance::{Flag, Kind, Streams, streams};
 use self::expected::Expected;
-use self::graph::{Flag, Given, Kind, Streams, streams};
+use self::graph::Given;
 use super::nodes::{Watch, engine};
 use crate::limits::STREAM_CAPACITY;
 use crate::port::Services;

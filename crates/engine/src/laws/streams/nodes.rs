@@ -44,8 +44,8 @@ async fn pause(ms: u64) {
     }
 }
 
-/// Numbers from 0 where it is told how many, else what it makes of those that come in. Each goes out twice: as a number, and
-/// as a text on a stream of its own. Gives how many there were, when all are sent.
+/// Numbers from 0 where it is told how many, else what it makes of those that come in. Each goes out twice: as a
+/// number, and as a text on a stream of its own. Gives how many there were, when all are sent.
 fn relay() -> NodeType {
     let mut node = node("Relay");
     let numbers = node.input(any("numbers").stream());
@@ -158,14 +158,14 @@ fn both() -> NodeType {
         if order == "two" {
             second = hear(&mut two, None, ms, &None).await?;
         }
-        while order == "turns" {
+        // Each as long as it lasts; then there is nothing left of either.
+        let mut is_more = order == "turns";
+        while is_more {
             let (a, b) = (
                 hear(&mut one, Some(1), ms, &None).await?,
                 hear(&mut two, Some(1), ms, &None).await?,
             );
-            if a.is_empty() && b.is_empty() {
-                break;
-            }
+            is_more = !a.is_empty() || !b.is_empty();
             first.extend(a);
             second.extend(b);
         }
