@@ -1,4 +1,5 @@
-//! Writes the texts of the protocol's vectors into `corpus/<target>/`, one file each: a good place to start.
+//! Writes the texts of the protocol's vectors into `corpus/<target>/`, one file each, and for `workflow` the workflows
+//! of the engine: a good place to start.
 //!
 //! `cargo run --manifest-path fuzz/Cargo.toml --example seed`
 
@@ -36,11 +37,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let folder = here.join("corpus/workflow");
     fs::create_dir_all(&folder)?;
-    for entry in fs::read_dir(here.join("../crates/engine/tests/corpus"))? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|end| end == "json") {
-            let name = path.file_name().unwrap_or_default();
-            fs::copy(&path, folder.join(name))?;
+    for from in [
+        "../crates/engine/tests/corpus",
+        "../crates/engine/workflows",
+    ] {
+        for entry in fs::read_dir(here.join(from))? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|end| end == "json") {
+                let name = path.file_name().unwrap_or_default();
+                fs::copy(&path, folder.join(name))?;
+            }
         }
     }
     println!("{} texts for each target", texts.len());
