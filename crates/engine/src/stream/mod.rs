@@ -5,6 +5,7 @@
 //! is given more room: see [`Ledger`].
 
 mod chunk;
+mod collected;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,11 +13,12 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
-use crate::NodeError;
 use crate::limits::{MAX_STREAM_BYTES, MAX_STREAM_CHUNKS, STREAM_CAPACITY};
 use crate::run::Ledger;
+use crate::{DataFlowType, NodeError, Value};
 
 pub use chunk::{Chunk, ChunkKind};
+pub(crate) use collected::Collected;
 
 /// Nobody may write any more.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -405,13 +407,13 @@ impl StreamReader {
         }
     }
 
-    /// All that is left.
-    pub async fn collect(&mut self) -> Result<Vec<Chunk>, NodeError> {
-        let mut chunks = Vec::new();
+    /// All that is left, as the value that a slot of that type takes.
+    pub async fn collect(&mut self, flow: DataFlowType) -> Result<Value, NodeError> {
+        let mut collected = Collected::new(flow);
         while let Some(chunk) = self.next().await {
-            chunks.push(chunk?);
+            collected.add(chunk?)?;
         }
-        Ok(chunks)
+        Ok(collected.into_value())
     }
 }
 
