@@ -68,6 +68,8 @@ pub struct RunOptions {
     pub sink: Option<Arc<dyn OutputSink>>,
     /// Results are shared only with runs of the same scope: a user, a project.
     pub cache_scope: Option<String>,
+    /// Takes nothing that earlier runs have kept; what it makes is kept in its place.
+    pub is_fresh: bool,
     /// Part of a run that has its turn already. It takes none of its own, or runs could wait for each other.
     pub is_nested: bool,
 }
@@ -221,6 +223,7 @@ impl ExecutionEngine {
             parallel: self.0.options.parallel_nodes.max(1),
             turns: Arc::new(Semaphore::new(self.0.options.parallel_nodes.max(1))),
             cache_scope: options.cache_scope.unwrap_or_default().into(),
+            is_fresh: options.is_fresh,
             sink: options.sink,
         });
         Ok(Run {

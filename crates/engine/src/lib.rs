@@ -36,7 +36,7 @@ pub use plan::{Plan, Prepared};
 pub use problem::{Problem, Problems, Severity};
 pub use run::{
     CacheSize, EventBody, ExecutionEvent, ExecutionStatus, Failure, Heard, INTERFACE_OUTPUTS,
-    IterationStatus, NodeRef, OutputSink, Skip, Subscription, Trace,
+    IterationStatus, Kept, NodeRef, OutputSink, Skip, Subscription, Trace,
 };
 pub use value::Value;
 pub use workflow::{

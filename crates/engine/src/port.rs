@@ -13,8 +13,8 @@ use innkeeper_protocol::{Locale, Observation, Protocol, ToolCallRequest, ToolDef
 use serde_json::{Map, Value as Json};
 use tokio_util::sync::CancellationToken;
 
-use crate::NodeError;
 use crate::stream::Chunk;
+use crate::{Kept, NodeError};
 
 /// All that a run was given.
 #[derive(Clone, Default)]
@@ -43,6 +43,18 @@ pub trait ToolPort: Send + Sync {
         heard: Arc<dyn ToolListener>,
         cancel: CancellationToken,
     ) -> Observation;
+
+    /// The same for a call whose result the node would take from an earlier run: whoever has decided that it may be made
+    /// looks there first, and says there what was made. Where nobody can look, it is made.
+    async fn call_kept(
+        &self,
+        request: ToolCallRequest<'static>,
+        _kept: Kept,
+        heard: Arc<dyn ToolListener>,
+        cancel: CancellationToken,
+    ) -> Observation {
+        self.call(request, heard, cancel).await
+    }
 }
 
 /// Hears a call while it is under way.

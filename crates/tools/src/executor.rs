@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Caller, ToolRun};
+use crate::{Caller, Revision, ToolRun};
 
 /// Runs one tool.
 #[async_trait]
@@ -21,6 +21,12 @@ pub trait Executor: Send + Sync {
     /// `call.context.cancel` fires when nobody wants the result any more; the future may also be dropped at
     /// any await. Either must leave nothing running.
     async fn execute(&self, call: Invocation) -> Result<Json, ToolError>;
+
+    /// All that decides the result beside the arguments, where the same always gives the same and does nothing else: then a
+    /// node may take it from an earlier run. None, and it is executed each time.
+    async fn revision(&self, _: &Map<String, Json>, _: &Caller) -> Option<Revision> {
+        None
+    }
 
     /// Whether it ends by itself when the tool's time is over, and can then say more than that. It is stopped from
     /// outside only a little later.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use innkeeper_engine::Kept;
 use innkeeper_protocol::event::RunId;
 use innkeeper_protocol::{
     Aliases, Block, BoundCall, ErrorCode, Locale, Manifest, Observation, Outcome, Protocol, Reply,
@@ -33,6 +34,8 @@ pub struct RunOptions {
     pub request_scope: Option<String>,
     /// Which nodes of plugins workflows may use that are called in this run.
     pub nodes: NodeReach,
+    /// Workflows that are called in this run take nothing that earlier runs have kept.
+    pub fresh: bool,
 }
 
 /// Whether an agent may use a plugin's node in a workflow without being allowed it by name.
@@ -68,6 +71,9 @@ pub struct ToolRun {
     pub(crate) nodes: NodeReach,
     /// Who hears how far calls are.
     pub(crate) progress: Progress,
+    /// What the node that calls lends of the results that are kept.
+    pub(crate) kept: Option<Kept>,
+    pub(crate) is_fresh: bool,
     /// Tools that are being called and call others, the outermost first.
     chain: Arc<[String]>,
     names: Arc<Mutex<HashMap<Protocol, Arc<Aliases>>>>,
@@ -120,6 +126,8 @@ impl ToolRun {
             snapshot: shared.registry.snapshot_for(&Scope::of(&caller)),
             names: Arc::default(),
             progress: Progress::default(),
+            kept: None,
+            is_fresh: options.fresh,
             chain: Arc::default(),
             shared,
             budget: Arc::new(Budget::new(options.budget)),
@@ -149,8 +157,24 @@ impl ToolRun {
             chain: chain.into(),
             results: ResultLength::Whole,
             progress: Progress::default(),
-            ..self.clone()
+            ..self.keeping_nothing()
         })
+    }
+
+    /// The same run for calls that are always made.
+    pub(crate) fn keeping_nothing(&self) -> Self {
+        Self {
+            kept: None,
+            ..self.clone()
+        }
+    }
+
+    /// The same run for calls whose results a node keeps.
+    pub(crate) fn keeping(&self, kept: Option<Kept>) -> Self {
+        Self {
+            kept,
+            ..self.clone()
+        }
     }
 
     /// Whether its calls are made by a tool that is being called.

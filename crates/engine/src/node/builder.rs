@@ -394,6 +394,7 @@ impl NodeBuilder {
             behaviour,
             modes: self.behaviours,
             is_cached,
+            keeps_own: false,
             aliases: self.aliases,
             choose: self.choose,
         }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::input::{FromInput, wrong_input};
 use super::{In, Input, NodeError, Out, StreamOut};
 use crate::port::{EventPort, ModelPort, Services, ToolPort};
-use crate::run::{NodeEvents, Trace};
+use crate::run::{Kept, NodeEvents, Trace};
 use crate::stream::{Chunk, StreamWriter};
 use crate::{DataFlowType, Value};
 
@@ -125,6 +125,7 @@ pub struct NodeContext {
     /// 1 for the first try.
     pub attempt: u32,
     pub(crate) services: Services,
+    pub(crate) kept: Option<Kept>,
     pub(crate) events: NodeEvents,
 }
 
@@ -154,6 +155,11 @@ impl NodeContext {
 
     pub fn event_bus(&self) -> Result<&Arc<dyn EventPort>, NodeError> {
         needed(&self.services.events, "an event bus")
+    }
+
+    /// Where results of earlier runs are found, for a node that keeps its own; none where the workflow wants none kept.
+    pub fn kept(&self) -> Option<&Kept> {
+        self.kept.as_ref()
     }
 
     /// What the host gave to this run for its own nodes.

@@ -36,6 +36,8 @@ pub struct NodeType {
     /// In the order of the definition's modes.
     pub(crate) modes: Vec<Behaviour>,
     pub(crate) is_cached: bool,
+    /// The engine keeps nothing for it, but lends it what is kept.
+    pub(crate) keeps_own: bool,
     pub(crate) aliases: Vec<String>,
     /// For a node with lazy inputs.
     pub(crate) choose: Option<Arc<Choose>>,
@@ -87,8 +89,20 @@ impl NodeType {
             definition,
             behaviour,
             is_cached,
+            keeps_own: false,
             aliases: Vec::new(),
             choose: None,
+        }
+    }
+
+    /// Whether it may do its work is decided each time, so the engine must not pass over it: it finds what is kept by
+    /// [`NodeContext::kept`].
+    #[must_use]
+    pub fn keeping_own(self) -> Self {
+        Self {
+            is_cached: false,
+            keeps_own: true,
+            ..self
         }
     }
 

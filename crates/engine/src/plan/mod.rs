@@ -166,6 +166,8 @@ pub(crate) struct Rules {
     pub(crate) timeout_ms: Option<u64>,
     /// What its results are kept under, without the inputs.
     pub(crate) cache_key: Option<Arc<[u8]>>,
+    /// It looks itself for what is kept.
+    pub(crate) lends_kept: bool,
 }
 
 #[derive(Clone)]

@@ -19,8 +19,9 @@ pub(super) fn rules(
     let most = u64::try_from(MAX_RETRY_DELAY.as_millis()).unwrap_or(u64::MAX);
     let kind = placed.kind.as_ref();
     let by_type = kind.is_some_and(|kind| kind.is_cached);
+    let keeps_own = kind.is_some_and(|kind| kind.keeps_own);
     // Nobody can ask for what a node does to be left out.
-    let may_be = kind.is_some_and(|kind| kind.definition.deterministic);
+    let may_be = !keeps_own && kind.is_some_and(|kind| kind.definition.deterministic);
     let is_cached = may_be && execution.cache.unwrap_or(by_type) && placed.structure.is_none();
     Rules {
         retry: execution.retry.min(MAX_RETRIES),
@@ -30,6 +31,7 @@ pub(super) fn rules(
             let serial = kind.map_or(0, |kind| kind.serial);
             key(info, serial)
         }),
+        lends_kept: keeps_own && execution.cache != Some(false),
     }
 }
 

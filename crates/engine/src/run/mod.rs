@@ -4,7 +4,8 @@
 //! - `task.rs` runs one node that waits, `collect.rs` makes a value of a stream;
 //! - `loop_zone.rs` runs the inside of a loop again and again;
 //! - `event.rs` is what is told, `feed.rs` how it gets to whoever follows;
-//! - `ledger.rs` sees when a run waits for itself; `cache.rs` keeps results for later runs.
+//! - `ledger.rs` sees when a run waits for itself; `cache.rs` keeps results for later runs, `kept.rs` lends them to
+//!   nodes whose work is decided about each time.
 
 mod arguments;
 mod cache;
@@ -13,6 +14,7 @@ mod driver;
 mod event;
 mod feed;
 mod gather;
+mod kept;
 mod ledger;
 mod loop_settings;
 mod loop_zone;
@@ -34,6 +36,7 @@ pub use event::{
     Trace,
 };
 pub use feed::{Heard, Subscription};
+pub use kept::Kept;
 
 pub(crate) use arguments::bind;
 pub(crate) use cache::ResultCache;
@@ -54,6 +57,8 @@ pub(crate) struct RunShared {
     pub(crate) cancel: CancellationToken,
     pub(crate) cache: Arc<ResultCache>,
     pub(crate) cache_scope: Arc<str>,
+    /// Nothing is taken from what is kept.
+    pub(crate) is_fresh: bool,
     /// How many nodes may wait for something at once.
     pub(crate) parallel: usize,
     /// The same for all loops of the run together.

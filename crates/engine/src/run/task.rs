@@ -113,15 +113,17 @@ async fn run_cached(
     let key = task.rules.cache_key.as_ref();
     let key = key.map(|key| digest(&shared.cache_scope, key, &task.io.inputs));
     if let Some(key) = &key
+        && !shared.is_fresh
         && let Some(outputs) = shared.cache.get(key)
     {
         return (Ok(Outputs(outputs)), true);
     }
+    let lent = task.context.kept.clone();
     let end = run_tries(task, run).await;
     if let (Some(key), Ok(outputs)) = (key, &end) {
         shared.cache.put(key, &outputs.0);
     }
-    (end, false)
+    (end, lent.is_some_and(|lent| lent.is_taken()))
 }
 
 async fn run_tries(mut task: Work, run: Arc<TaskRun>) -> Result<Outputs, NodeError> {
@@ -134,6 +136,9 @@ async fn run_tries(mut task: Work, run: Arc<TaskRun>) -> Result<Outputs, NodeErr
     let cancel = task.context.cancel.clone();
     let mut delay = Duration::from_millis(task.rules.retry_delay_ms);
     loop {
+        if let Some(lent) = &task.context.kept {
+            lent.start_over();
+        }
         let inputs = match left {
             0 => std::mem::take(&mut task.io.inputs),
             _ => copy(&task.io.inputs),

@@ -109,6 +109,9 @@ pub(crate) struct WorkflowRunArgs {
     /// Print every event as a line of JSON before the result
     #[arg(long)]
     pub(crate) events: bool,
+    /// Take nothing that was kept: every node does its work
+    #[arg(long)]
+    pub(crate) fresh: bool,
     /// Stop the run after so long: 500ms, 30s, 5m, 1h
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout: Option<String>,

@@ -87,6 +87,7 @@ fn help_names_everything_and_shows_examples() {
                 "--inputs",
                 "--watch",
                 "--events",
+                "--fresh",
                 "--timeout",
                 "130",
             ][..],

@@ -9,8 +9,9 @@ use innkeeper_protocol::{
 };
 use serde_json::{Map, Value as Json};
 
-use super::execute::Job;
+use super::execute::{Ended, Job};
 use super::finish::{Finished, finish};
+use super::keep::Place;
 use super::substitute::{Unresolved, Values, fill, mentions};
 use super::trail::Trail;
 use super::validate::Faults;
@@ -137,7 +138,13 @@ pub(super) async fn perform(
     run.budget
         .take(&tool.definition().id)
         .map_err(|why| stop(ErrorCode::ToolBudgetExhausted, why))?;
-    if tool.has_effects() {
+    let is_sync = tool.definition().execution.mode == ExecutionMode::Sync;
+    let place = match is_sync {
+        true => Place::of(run, &tool, &arguments).await,
+        false => None,
+    };
+    let kept = place.as_ref().and_then(Place::take);
+    if kept.is_none() && tool.has_effects() {
         trail.begin_effect().await?;
     }
 
@@ -153,13 +160,27 @@ pub(super) async fn perform(
         },
         run: run.cancel.clone(),
         results: run.results,
-        within: Some(run.clone()),
+        within: Some(run.keeping_nothing()),
         tool,
     };
     match job.tool.definition().execution.mode {
         ExecutionMode::Sync => {
-            way.has_run = true;
-            let ended = execute::run(&job, &launch::heard(run, None)).await;
+            let ended = match kept {
+                Some(result) => {
+                    trail.answered_from_kept();
+                    Ended {
+                        result: Ok(result),
+                        attempts: 0,
+                    }
+                }
+                None => {
+                    way.has_run = true;
+                    execute::run(&job, &launch::heard(run, None)).await
+                }
+            };
+            if let (Some(place), Ok(result), true) = (&place, &ended.result, way.has_run) {
+                place.made(run, &job.tool, &job.arguments, result).await;
+            }
             Ok(finish(&run.shared, run.snapshot.hooks(), &job, ended, trail).await)
         }
         ExecutionMode::Async => {

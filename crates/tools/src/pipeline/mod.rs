@@ -1,6 +1,6 @@
 //! The way of one call, one file a step:
 //!
-//! resolve → reach → substitute → bind → fetch → validate → before → authorise → budget → execute → finish
+//! resolve → reach → substitute → bind → fetch → validate → before → authorise → budget → keep → execute → finish
 //! (check, redact, cap and spill) → after → observation.
 //!
 //! `call.rs` is the way itself, `ready.rs` that of a node of a workflow, which skips what the engine has done; each step decides one thing and says why it stops. `trail.rs` writes down for the
@@ -14,6 +14,7 @@ pub(crate) mod call;
 pub(crate) mod execute;
 mod fetch;
 pub(crate) mod finish;
+mod keep;
 mod launch;
 pub(crate) mod ready;
 mod resolve;

@@ -25,6 +25,8 @@ pub(crate) struct Trail {
     hidden: Vec<String>,
     /// Where arguments came from that were given by reference.
     uris: Vec<(String, String)>,
+    /// Said of a call that has nothing else to say.
+    note: Option<&'static str>,
     since: Instant,
 }
 
@@ -61,6 +63,7 @@ impl Trail {
             redactor,
             hidden: Vec::new(),
             uris: Vec::new(),
+            note: None,
             since: Instant::now(),
         }
     }
@@ -168,6 +171,11 @@ impl Trail {
         }
     }
 
+    /// Nothing was started.
+    pub(super) fn answered_from_kept(&mut self) {
+        self.note = Some("answered with what an earlier run has kept; nothing was started");
+    }
+
     pub(crate) fn result_chars(&mut self, chars: u64) {
         if let Some(entry) = &mut self.entry {
             entry.result_chars = chars;
@@ -183,6 +191,7 @@ impl Trail {
             entry: self.entry.clone(),
             hidden: self.hidden.clone(),
             uris: self.uris.clone(),
+            note: self.note,
             since: self.since,
         }
     }
@@ -221,7 +230,7 @@ impl Trail {
         if let Some(outcome) = outcome {
             let (kind, code, message) = described(outcome);
             let faults = faults(outcome);
-            let message = faults.as_deref().or(message);
+            let message = faults.as_deref().or(message).or(self.note);
             entry.outcome = kind;
             entry.error_code = code.map(|code| code.as_str().to_owned());
             entry.message = message.map(|text| {

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::limits::{DEFAULT_SCRIPT_TIMEOUT, MAX_SCRIPT_INPUT_BYTES, MAX_SCRIPT_TIMEOUT};
 use crate::plugin::{ConfigOption, Permissions, PluginSettings, ScriptCommand, ScriptProtocol};
-use crate::{Executor, Invocation, Pattern, Progress, Redactor, ToolError, UserId};
+use crate::{Executor, Invocation, Pattern, Progress, Redactor, Revision, ToolError, UserId};
 
 /// What all scripts of an instance share.
 #[derive(Clone)]
@@ -68,7 +68,7 @@ impl ScriptExecutor {
         call: &Invocation,
         environment: Vec<(String, EnvironmentValue)>,
         redactor: &Redactor,
-    ) -> Result<Json, ToolError> {
+    ) -> Result<Done, ToolError> {
         let context = &call.context;
         let files = self.host.files.as_ref();
         let arguments = with_files(call, files, &self.plugin, &self.command).await?;
@@ -103,7 +103,10 @@ impl ScriptExecutor {
             }
             written.push(file.uri);
         }
-        Ok(value)
+        Ok(Done {
+            value,
+            has_written: !written.is_empty(),
+        })
     }
 
     /// A process for this call.
@@ -142,9 +145,15 @@ impl ScriptExecutor {
     }
 }
 
-#[async_trait]
-impl Executor for ScriptExecutor {
-    async fn execute(&self, call: Invocation) -> Result<Json, ToolError> {
+/// What came of a call.
+pub(super) struct Done {
+    pub(super) value: Json,
+    /// Files of people were written: it has done more than to answer.
+    pub(super) has_written: bool,
+}
+
+impl ScriptExecutor {
+    pub(super) async fn perform(&self, call: Invocation) -> Result<Done, ToolError> {
         let caller = &call.context.caller;
         let mut environment = self.host.environment(&self.plugin, &caller.user).await?;
         let redactor = redactor(&self.plugin, &environment);
@@ -155,15 +164,41 @@ impl Executor for ScriptExecutor {
             environment.push((name.to_owned(), EnvironmentValue::Plain(value.to_owned())));
         }
         match self.answer(&call, environment, &redactor).await {
-            Ok(mut value) => {
-                redactor.redact_json(&mut value);
-                Ok(value)
+            Ok(mut done) => {
+                redactor.redact_json(&mut done.value);
+                Ok(done)
             }
             Err(mut error) => {
                 error.message = redactor.redact_text(&error.message).into_owned();
                 Err(error)
             }
         }
+    }
+
+    /// All that decides what the script says, beside what it is told: its plugin as it is now, and that person's settings.
+    pub(super) async fn revision(&self, user: &UserId, told: &[u8]) -> Option<Revision> {
+        let plugin = &self.plugin;
+        let environment = self.host.environment(plugin, user).await.ok()?;
+        let stamp = plugin.stamp.to_le_bytes();
+        let command = format!("{:?}", self.command);
+        let (name, command) = (plugin.name.as_bytes(), command.as_bytes());
+        // How many, so that one list does not run into the next.
+        let settings = environment.len().to_le_bytes();
+        let mut parts = vec![b"script".as_slice(), name, &stamp, command, told, &settings];
+        for (name, value) in &environment {
+            parts.extend([name.as_bytes(), value.expose().as_bytes()]);
+        }
+        let granted = plugin.granted.iter();
+        parts.extend(granted.map(|permission| permission.as_str().as_bytes()));
+        Some(Revision::of(parts))
+    }
+}
+
+#[async_trait]
+impl Executor for ScriptExecutor {
+    async fn execute(&self, call: Invocation) -> Result<Json, ToolError> {
+        let done = self.perform(call).await?;
+        Ok(done.value)
     }
 
     /// The script's last words tell what it was waiting for.

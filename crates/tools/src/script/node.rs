@@ -10,9 +10,10 @@ use innkeeper_protocol::{ErrorCode, ToolDefinition};
 use serde_json::{Map, Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
+use super::executor::Done;
 use super::{ScriptExecutor, ScriptHost, ScriptPlugin};
 use crate::plugin::{DataFlowType, NodeDefinition, NodeMode, NodeShape, ScriptCommand};
-use crate::{CallContext, Caller, Executor, Invocation, Progress, ProgressSink, Room, ToolError};
+use crate::{CallContext, Caller, Invocation, Progress, ProgressSink, Revision, Room, ToolError};
 
 /// A node of a plugin, ready to be run.
 pub struct ScriptNode {
@@ -20,6 +21,13 @@ pub struct ScriptNode {
     /// The node in the words of tools, for what all scripts are told of themselves.
     tool: Arc<ToolDefinition>,
     executor: ScriptExecutor,
+}
+
+/// What came of a run.
+pub(super) struct NodeDone {
+    pub(super) outputs: Map<String, Json>,
+    /// Files of people were written beside.
+    pub(super) has_written: bool,
 }
 
 /// Who runs a node, and where it may say how far it is.
@@ -62,6 +70,22 @@ impl ScriptNode {
         config: Map<String, Json>,
         context: NodeContext,
     ) -> Result<Map<String, Json>, ToolError> {
+        let done = self.perform(inputs, config, context).await?;
+        Ok(done.outputs)
+    }
+
+    /// What decides its outputs beside the arguments that are judged. `beside` is what else it is told.
+    pub(super) async fn revision(&self, caller: &Caller, beside: &Json) -> Option<Revision> {
+        let beside = serde_json::to_vec(beside).ok()?;
+        self.executor.revision(&caller.user, &beside).await
+    }
+
+    pub(super) async fn perform(
+        &self,
+        inputs: Map<String, Json>,
+        config: Map<String, Json>,
+        context: NodeContext,
+    ) -> Result<NodeDone, ToolError> {
         let mode = self.mode(&config)?;
         let shape = mode.map_or(&self.definition.shape, |mode| &mode.shape);
         let mut told = Map::new();
@@ -93,10 +117,13 @@ impl ScriptNode {
                 run: None,
             },
         };
-        let answer = self.executor.execute(call).await?;
+        let Done { value, has_written } = self.executor.perform(call).await?;
         match pieces.fault() {
             Some(what) => Err(self.bad_answer(what)),
-            None => self.outputs(shape, answer),
+            None => Ok(NodeDone {
+                outputs: self.outputs(shape, value)?,
+                has_written,
+            }),
         }
     }
 

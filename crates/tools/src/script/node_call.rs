@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
-use innkeeper_engine::NodeError;
+use innkeeper_engine::{Kept, NodeError};
 use innkeeper_protocol::ToolDefinition;
 use serde_json::{Map, Value as Json, json};
 use tokio_util::sync::CancellationToken;
@@ -14,7 +14,7 @@ use crate::pipeline::ready::{Leave, Ready};
 use crate::registry::{Prepared, RegisterError, Tool};
 use crate::workflow::node_tool::{self, Given};
 use crate::workflow::tool_port::node_error;
-use crate::{Executor, Invocation, Progress, ToolError, ToolRun};
+use crate::{Caller, Executor, Invocation, Progress, Revision, ToolError, ToolRun};
 
 /// The node in the words of tools, made when it is first needed.
 pub(super) type AsTool = Arc<OnceLock<Result<Arc<Prepared>, RegisterError>>>;
@@ -74,6 +74,7 @@ impl Asked {
                 attempt: context.attempt,
                 may_pass: AtomicBool::new(false),
                 has_failed: AtomicBool::new(false),
+                has_written: AtomicBool::new(false),
             }),
         }
     }
@@ -82,6 +83,7 @@ impl Asked {
         self,
         run: &ToolRun,
         leave: Leave,
+        kept: Option<Kept>,
     ) -> Result<Map<String, Json>, NodeError> {
         let prepared = self.tool.get_or_init(|| as_tool(&self.work.node));
         let prepared = prepared
@@ -92,8 +94,17 @@ impl Asked {
             arguments: self.arguments,
             leave,
         };
+        let run = run.keeping(kept.clone());
         match run.run_ready(call, self.progress, &self.cancel).await {
-            Ok(Json::Object(outputs)) => Ok(outputs),
+            Ok(Json::Object(outputs)) => {
+                // A file that was written is not written by a result.
+                if let Some(kept) = kept
+                    && !self.work.has_written.load(Ordering::Acquire)
+                {
+                    kept.keep();
+                }
+                Ok(outputs)
+            }
             Ok(_) => Err(NodeError::invalid(
                 "node.outputs",
                 "a hook made something else of the node's outputs than an object with them",
@@ -117,6 +128,8 @@ struct Work {
     /// It ran, and failed: then whether it may succeed when it is tried again.
     has_failed: AtomicBool,
     may_pass: AtomicBool,
+    /// It ran, and did more than to answer.
+    has_written: AtomicBool,
 }
 
 #[async_trait]
@@ -136,12 +149,23 @@ impl Executor for Work {
             cancel: call.context.cancel,
             progress: call.context.progress,
         };
-        let outputs = self.node.run(inputs, config, context).await;
-        if let Err(error) = &outputs {
-            self.may_pass.store(error.may_pass(), Ordering::Release);
-            self.has_failed.store(true, Ordering::Release);
+        match self.node.perform(inputs, config, context).await {
+            Ok(done) => {
+                self.has_written.store(done.has_written, Ordering::Release);
+                Ok(Json::Object(done.outputs))
+            }
+            Err(error) => {
+                self.may_pass.store(error.may_pass(), Ordering::Release);
+                self.has_failed.store(true, Ordering::Release);
+                Err(error)
+            }
         }
-        outputs.map(Json::Object)
+    }
+
+    async fn revision(&self, _: &Map<String, Json>, caller: &Caller) -> Option<Revision> {
+        let Given { config, inputs } = &self.beside;
+        let beside = json!({ "config": config, "inputs": inputs });
+        self.node.revision(caller, &beside).await
     }
 
     /// The script's last words tell what it was waiting for.

@@ -22,12 +22,11 @@ use crate::{Progress, ProgressSink, Room, ToolError};
 
 /// The engine's view of a node: it runs as whoever runs the workflow, on the way of every call.
 pub fn node_type(node: Arc<ScriptNode>) -> NodeType {
-    let mut definition = node.definition().clone();
-    // Whether it may run is asked each time, and what it gives may depend on whose settings it has.
-    definition.deterministic = false;
+    let definition = node.definition().clone();
     let tool = Arc::new(OnceLock::new());
     let behaviour = Behaviour::task(move |io| run(node.clone(), tool.clone(), io));
-    NodeType::from_definition(definition, behaviour)
+    // Whether it may run is asked each time, and what it gives may depend on whose settings it has.
+    NodeType::from_definition(definition, behaviour).keeping_own()
 }
 
 async fn run(node: Arc<ScriptNode>, tool: AsTool, mut io: TaskIo) -> Result<Outputs, NodeError> {
@@ -53,6 +52,9 @@ async fn run(node: Arc<ScriptNode>, tool: AsTool, mut io: TaskIo) -> Result<Outp
         progress: Progress::to(queue.clone()),
     };
     let streams = Streams::of(&io);
+    // Pieces are passed on as they come, and nobody holds all of them.
+    let may_keep = node.definition().deterministic && streams.0.is_empty();
+    let kept = engine.kept().filter(|_| may_keep).cloned();
     let answered = CancellationToken::new();
     let work = async {
         let leave = match host.leave {
@@ -68,7 +70,7 @@ async fn run(node: Arc<ScriptNode>, tool: AsTool, mut io: TaskIo) -> Result<Outp
             }
             Some(leave) => {
                 let asked = Asked::new(node, tool, given, context);
-                asked.pass(&host.run, leave).await
+                asked.pass(&host.run, leave, kept).await
             }
         };
         answered.cancel();

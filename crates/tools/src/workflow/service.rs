@@ -177,6 +177,7 @@ impl WorkflowService {
                     is_bare: outputs == 1,
                 }) as Arc<_>
             }),
+            is_fresh: outer.is_some_and(|run| run.is_fresh),
             is_nested: outer.is_some_and(ToolRun::is_nested),
         };
         let engine = &self.0.engine;

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use innkeeper_engine::NodeError;
 use innkeeper_engine::port::{ToolListener, ToolPort};
+use innkeeper_engine::{Kept, NodeError};
 use innkeeper_protocol::{
     ErrorCode, Locale, Observation, Outcome, Protocol, ToolCallRequest, ToolDefinition,
     render_manifest,
@@ -51,6 +51,18 @@ impl ToolPort for RunTools {
     ) -> Observation {
         let progress = Progress::to(Arc::new(Listener(heard)));
         self.0.run_to_end(&request, progress, &cancel).await
+    }
+
+    async fn call_kept(
+        &self,
+        request: ToolCallRequest<'static>,
+        kept: Kept,
+        heard: Arc<dyn ToolListener>,
+        cancel: CancellationToken,
+    ) -> Observation {
+        let progress = Progress::to(Arc::new(Listener(heard)));
+        let run = self.0.keeping(Some(kept));
+        run.run_to_end(&request, progress, &cancel).await
     }
 }
 

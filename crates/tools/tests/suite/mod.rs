@@ -6,6 +6,8 @@ mod code;
 mod harness;
 mod hooks;
 mod json_schema_suite;
+mod kept_code;
+mod kept_nodes;
 mod native;
 mod observations;
 mod plugin_nodes;

@@ -51,7 +51,7 @@ impl ScriptRunner for Crier {
 }
 
 const NODE: &str = r#"{
-  "type": "Cry", "description": "Says it louder", "deterministic": true,
+  "type": "Cry", "description": "Says it louder",
   "implementation": {"type": "script", "command": "python s.py"},
   "inputs": {"word": {"dataFlowType": "STRING"}},
   "outputs": {"loud": {"dataFlowType": "STRING"}},
@@ -218,7 +218,7 @@ async fn a_person_uses_every_node_and_each_run_of_it_is_written_down() {
         let said = town.person().run_call(&asked).await;
         assert_eq!(result(&said), "TEA");
     }
-    // Not even one that says that it always gives the same is taken from an earlier run, past the pipeline.
+    // Nothing says that it always gives the same.
     assert_eq!(town.cries(), 2);
     let of_node = |row: &&(String, String)| row.0 == "town:Cry";
     assert_eq!(town.audit().await.iter().filter(of_node).count(), 2);

@@ -7,14 +7,24 @@ use innkeeper_protocol::{
 };
 use serde_json::{Map, Value as Json};
 
-use crate::NodeError;
 use crate::node::NodeContext;
+use crate::{Kept, NodeError};
 
 /// Calls a tool by its name and waits for its result. Stops the tool if the node is stopped.
 pub(in crate::nodes) async fn call(
     context: &NodeContext,
     tool: &str,
     arguments: Map<String, Json>,
+) -> Result<Json, NodeError> {
+    call_kept(context, tool, arguments, None).await
+}
+
+/// The same with what is kept of earlier runs.
+pub(super) async fn call_kept(
+    context: &NodeContext,
+    tool: &str,
+    arguments: Map<String, Json>,
+    kept: Option<&Kept>,
 ) -> Result<Json, NodeError> {
     let mut request = ToolCallRequest::new(Protocol::Native(Provider::OpenAi), tool.to_owned());
     let arguments = arguments.into_iter();
@@ -25,7 +35,14 @@ pub(in crate::nodes) async fn call(
     // A node that ran out of time is dropped, and its call must not go on without it.
     let _stop = cancel.clone().drop_guard();
     let tools = context.tools()?;
-    result(tools.call(request, Arc::new(()), cancel).await)
+    let heard = Arc::new(());
+    result(match kept {
+        Some(kept) => {
+            let call = tools.call_kept(request, kept.clone(), heard, cancel);
+            call.await
+        }
+        None => tools.call(request, heard, cancel).await,
+    })
 }
 
 /// The whole result of a call; anything less is an error.

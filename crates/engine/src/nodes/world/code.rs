@@ -5,14 +5,16 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::call::call;
+use super::call::call_kept;
 use super::file;
 use crate::NodeError;
 use crate::limits::{MAX_CODE_NODE_ANSWER, MAX_CODE_NODE_ERROR_CHARS};
-use crate::node::{NodeBuilder, NodeContext, NodeType, any, integer, text};
+use crate::node::{NodeBuilder, NodeContext, NodeType, any, boolean, integer, text};
 
 /// Where an answer lies that is too long to be printed.
 const ANSWER_FILE: &str = "code-result.json";
+/// The setting by which a workflow says so of its code.
+const DETERMINISTIC: &str = "deterministic";
 const PYTHON: &str = include_str!("code_run.py");
 const JAVASCRIPT: &str = include_str!("code_run.cjs");
 
@@ -43,6 +45,12 @@ pub(super) fn node() -> NodeType {
             .about("Seconds")
             .optional(),
     );
+    node.setting(
+        boolean(DETERMINISTIC)
+            .title("Deterministic")
+            .about("The same code gives the same for the same inputs: its result is kept for later runs")
+            .default(false),
+    );
     let result = node.output(any("result").title("Result"));
     let stdout = node.output(text("stdout").title("Printed"));
     let error = node.output(
@@ -52,7 +60,7 @@ pub(super) fn node() -> NodeType {
     );
     node.dynamic().effects();
     let declared = timeout.index() + 1;
-    node.task(move |mut io| async move {
+    let node = node.task(move |mut io| async move {
         let (source, timeout) = (io.get(code)?, io.get(timeout)?);
         let (language, program) = match io.get(language)?.as_str() {
             "python" => ("python", PYTHON),
@@ -76,9 +84,19 @@ pub(super) fn node() -> NodeType {
         if let Some(timeout) = timeout {
             arguments.insert("timeout".into(), timeout.into());
         }
-        let ran = call(io.context(), "CodeInterpreter:execute", arguments).await?;
+        let is_same = io.config(DETERMINISTIC).as_bool() == Some(true);
+        let kept = io.context().kept().filter(|_| is_same).cloned();
+        let tool = "CodeInterpreter:execute";
+        let ran = call_kept(io.context(), tool, arguments, kept.as_ref()).await?;
         match answer(io.context(), &ran).await? {
             Some(told) => {
+                // Files are more than a result, and may be changed by anybody before the next run.
+                if let Some(kept) = kept
+                    && text_of(&told, "error").is_empty()
+                    && !has_files(&ran)
+                {
+                    kept.keep();
+                }
                 io.set(result, told.get("result").cloned().unwrap_or_default());
                 io.set(stdout, text_of(&told, "stdout"));
                 io.set(error, text_of(&told, "error"));
@@ -90,7 +108,13 @@ pub(super) fn node() -> NodeType {
             }
         }
         io.done()
-    })
+    });
+    node.keeping_own()
+}
+
+fn has_files(ran: &Json) -> bool {
+    let made = ["files", "files_not_kept"].map(|key| ran.get(key).and_then(Json::as_array));
+    made.into_iter().flatten().any(|list| !list.is_empty())
 }
 
 async fn answer(context: &NodeContext, ran: &Json) -> Result<Option<Json>, NodeError> {

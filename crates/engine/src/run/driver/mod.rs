@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 
 use super::event::{EventBody, NodeRef, Skip};
 use super::gather::Gathered;
+use super::kept::Kept;
 use super::state::{Held, State};
 use super::task::{self, Task, Work};
 use super::{NodeEvents, Part, RunShared, loop_zone};
@@ -273,6 +274,10 @@ impl<'d> Driver<'d> {
             cancel: self.shared.cancel.clone(),
             attempt: 1,
             services: self.shared.services.clone(),
+            kept: node
+                .rules
+                .lends_kept
+                .then(|| Kept::lend(self.shared, &node.info.full_type)),
             events,
         };
         self.at_work += 1;

@@ -28,6 +28,15 @@ pub(super) struct House {
     pub(super) engine: ExecutionEngine,
 }
 
+/// One run of a workflow.
+pub(super) struct RunOf<'r> {
+    pub(super) name: &'r str,
+    pub(super) run: RunId,
+    pub(super) cancel: &'r CancellationToken,
+    /// Also the workflows that it calls take nothing that was kept.
+    pub(super) fresh: bool,
+}
+
 impl House {
     pub(super) async fn open(
         home: &Home,
@@ -77,7 +86,13 @@ impl House {
     }
 
     /// What the nodes of one run may reach, for as long as it is not cancelled.
-    pub(super) fn services(&self, name: &str, run: RunId, cancel: &CancellationToken) -> Services {
+    pub(super) fn services(&self, of: RunOf<'_>) -> Services {
+        let RunOf {
+            name,
+            run,
+            cancel,
+            fresh,
+        } = of;
         let mut caller = Caller::agent(PROFILE, run, Reach::everything());
         caller.project = self.project.clone();
         let run = self.platform.tools.begin(
@@ -88,6 +103,7 @@ impl House {
                 request_scope: Some(format!("{PROFILE}:{}", self.project)),
                 // A person has named the workflow.
                 nodes: NodeReach::ByPattern,
+                fresh,
                 ..RunOptions::default()
             },
         );

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::find::{broken, find};
-use super::house::House;
+use super::house::{House, RunOf};
 use super::inputs::inputs;
 use super::result::{Printer, document, ended};
 use super::watch::Watch;
@@ -71,8 +71,14 @@ fn ready(
     let options = RunOptions {
         prompt_id: Some(run.to_string()),
         inputs: inputs(args, &workflow)?,
-        services: house.services(&workflow.name, run, &cancel),
+        services: house.services(RunOf {
+            name: &workflow.name,
+            run,
+            cancel: &cancel,
+            fresh: args.fresh,
+        }),
         cancel,
+        is_fresh: args.fresh,
         ..RunOptions::default()
     };
     Ok(Ready {

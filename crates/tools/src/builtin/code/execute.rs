@@ -6,7 +6,7 @@ use std::path::Path;
 use async_trait::async_trait;
 use innkeeper_sandbox::{Collected, End, Job, Limits, SandboxPolicy, Workspace, WorkspaceFile};
 use serde::Deserialize;
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
 use super::files::{Shelf, take_in};
 use super::language::{Language, policy};
@@ -14,7 +14,7 @@ use super::report::{Report, explained, millis};
 use super::{CodeParts, refused, unfenced};
 use crate::builtin::declare::{arguments, cancelled};
 use crate::limits::{MAX_CODE_OUTPUT_BYTES, MAX_CODE_OUTPUT_FILES, MAX_CODE_STDIN_BYTES};
-use crate::{Executor, Invocation, ToolError};
+use crate::{Caller, Executor, Invocation, Revision, ToolError};
 
 pub(super) struct Execute(pub(super) CodeParts);
 
@@ -39,6 +39,24 @@ impl Executor for Execute {
             () = cancel.cancelled() => Err(cancelled()),
             told = self.run(call) => told,
         }
+    }
+
+    /// Files may change between two calls, so code that takes some is always run.
+    async fn revision(&self, arguments: &Map<String, Json>, _: &Caller) -> Option<Revision> {
+        let files = arguments.get("files").and_then(Json::as_array);
+        if files.is_some_and(|files| !files.is_empty()) {
+            return None;
+        }
+        let language = Language::deserialize(arguments.get("language")?).ok()?;
+        let CodeParts {
+            interpreters,
+            limits,
+            ..
+        } = &self.0;
+        let interpreter = interpreters.locate(language.as_str()).await.ok()?;
+        let about = tokio::fs::metadata(&interpreter.path).await.ok()?;
+        let how = format!("{interpreter:?} {:?} {limits:?}", about.modified().ok()?);
+        Some(Revision::of([b"code".as_slice(), how.as_bytes()]))
     }
 }
 
