@@ -27,7 +27,7 @@ fn node(at_work: &Arc<AtomicUsize>) -> NodeType {
             let what = io.get(what)?;
             let Some(kept) = io.context().kept().cloned() else {
                 at_work.fetch_add(1, Ordering::SeqCst);
-                io.set(out, 0);
+                io.set(out, 0u64);
                 return io.done();
             };
             if let Some(found) = kept.take(&[7; 32]) {
