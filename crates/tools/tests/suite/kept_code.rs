@@ -114,10 +114,9 @@ async fn code_runs_anew_where_anything_differs() {
     // The same tool once more is the same tool; another one is not.
     desk.offer(CodeLimits::default());
     assert_eq!(desk.run("a").await, first);
-    desk.offer(CodeLimits {
-        timeout: CodeLimits::default().timeout * 2,
-        ..CodeLimits::default()
-    });
+    let mut other = CodeLimits::default();
+    other.room.memory /= 2;
+    desk.offer(other);
     assert_ne!(desk.run("a").await, first, "another interpreter");
     desk.offer(CodeLimits::default());
 
