@@ -302,13 +302,16 @@ async fn it_runs_anew_where_anything_differs() {
     inn.run_as(caller, usual(), "tea").await;
     assert_eq!(inn.ran(), both, "another project");
 
-    set("sugar", NewValue::Plain("two".into()));
-    inn.run("tea").await;
-    assert_eq!(inn.ran(), both, "another setting");
-
-    set("cellar", NewValue::Secret(Secret::new("under the stairs")));
-    inn.run("tea").await;
-    assert_eq!(inn.ran(), both, "another secret");
+    for sugar in ["one", "two"] {
+        set("sugar", NewValue::Plain(sugar.into()));
+        inn.run("tea").await;
+        assert_eq!(inn.ran(), both, "another setting: {sugar}");
+    }
+    for place in ["under the stairs", "behind the barrel"] {
+        set("cellar", NewValue::Secret(Secret::new(place)));
+        inn.run("tea").await;
+        assert_eq!(inn.ran(), both, "another secret: {place}");
+    }
 
     let fresh = RunOptions {
         fresh: true,
