@@ -90,3 +90,56 @@ fn a_title_in_the_project_does_not_stand_for_an_id_of_the_library() {
         run.stderr
     );
 }
+
+/// Two nodes with the same work: the second has it done by the first.
+#[test]
+fn work_is_done_once_where_the_plugin_says_it_is_always_the_same() {
+    let house = House::new();
+    house.write(
+        "plugins/well/plugin.yaml",
+        "name: well\nversion: '1'\nnodes: {entry: nodes}\n",
+    );
+    let script =
+        "import json, sys\nprint(json.dumps({'word': json.load(sys.stdin)['inputs']['word']}))\n";
+    house.write("plugins/well/s.py", script);
+    let slot = json!({"word": {"dataFlowType": "STRING"}});
+    let node = json!({
+        "type": "Echo", "deterministic": true, "inputs": slot, "outputs": slot,
+        "implementation": {"type": "script", "command": "python s.py"},
+    });
+    house.write("plugins/well/nodes/e.node.json", &node.to_string());
+    assert_eq!(
+        house.run(&["plugin", "enable", "well", "--accept"]).code,
+        Some(0)
+    );
+    let edge = |from: &str, to: &str| json!({"id": from, "source": from, "sourceHandle": "word", "target": to, "targetHandle": "word"});
+    let workflow = json!({
+        "nodes": [
+            {"id": "first", "type": "well:Echo", "inputValues": {"word": "hello"}},
+            {"id": "second", "type": "well:Echo"},
+            {"id": "out", "type": "core:GroupOutput"},
+        ],
+        "edges": [edge("first", "second"), edge("second", "out")],
+        "interfaceOutputs": slot,
+    });
+    let file = house.write("own/well.json", &workflow.to_string());
+    let file = file.to_str().unwrap();
+    for (more, cached) in [(None, [false, true]), (Some("--fresh"), [false, false])] {
+        let words = ["workflow", "run", file, "--events", "--yes"];
+        let words: Vec<_> = words.into_iter().chain(more).collect();
+        let run = house.run(&words);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let events = run.stdout.lines().map(serde_json::from_str::<Value>);
+        let done: Vec<bool> = events
+            .map(Result::unwrap)
+            .filter(|event| {
+                let node = &event["payload"]["nodeId"];
+                event["type"] == "NODE_COMPLETE" && (*node == "first" || *node == "second")
+            })
+            .map(|event| event["payload"]["cached"] == true)
+            .collect();
+        assert_eq!(done, cached, "{more:?}: {}", run.stdout);
+    }
+    let run = house.run(&["workflow", "run", file, "--watch", "--yes"]);
+    assert!(run.stderr.contains("cached"), "{}", run.stderr);
+}
