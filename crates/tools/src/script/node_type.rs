@@ -4,10 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use futures_util::future::try_join_all;
-use innkeeper_engine::limits::MAX_COLLECTED_BYTES;
 use innkeeper_engine::node::{Behaviour, Input, Output, Outputs, TaskIo, Writer};
 use innkeeper_engine::stream::{Chunk, StreamReader};
-use innkeeper_engine::{DataFlowType, NodeError, NodeType, Value};
+use innkeeper_engine::{DataFlowType, NodeError, NodeType};
 use serde_json::{Map, Value as Json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -134,29 +133,8 @@ async fn collect(
     flow: DataFlowType,
     mut reader: StreamReader,
 ) -> Result<(String, Json), NodeError> {
-    let mut pieces: Vec<Value> = Vec::new();
-    let mut bytes = 0;
-    while let Some(chunk) = reader.next().await {
-        let chunk = chunk?;
-        if !chunk.is_content() {
-            continue;
-        }
-        bytes += chunk.content.to_text().len();
-        if bytes > MAX_COLLECTED_BYTES {
-            let message = format!(
-                "the stream that goes into '{key}' is too long for a script: more than {MAX_COLLECTED_BYTES} bytes"
-            );
-            return Err(NodeError::invalid("stream.too_long", message));
-        }
-        pieces.push(chunk.content);
-    }
-    let is_text = flow == DataFlowType::String
-        || (!pieces.is_empty() && pieces.iter().all(|piece| piece.as_str().is_some()));
-    let value = match is_text {
-        true => pieces.iter().map(Value::to_text).collect::<String>().into(),
-        false => pieces.into_iter().map(Value::into_json).collect(),
-    };
-    Ok((key, value))
+    let value = reader.collect(flow).await?;
+    Ok((key, value.into_json()))
 }
 
 /// Between the script, which is heard without waiting, and those who read its streams. It is never more than full: who
