@@ -24,6 +24,11 @@ pub(super) const ARGUMENTS: &[(&str, &str, &str)] = &[
     ),
     (
         "workflow run",
+        "fresh",
+        "从头运行所有节点，不取用已保留的结果",
+    ),
+    (
+        "workflow run",
         "timeout",
         "最长运行时间，例如 500ms、30s、5m、1h",
     ),
