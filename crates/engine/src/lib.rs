@@ -29,8 +29,8 @@ pub use engine::{
     EngineOptions, Execution, ExecutionEngine, ExecutionOutcome, RunOptions, StartError,
 };
 pub use node::{
-    Branch, Bypass, DataFlowType, NodeBuilder, NodeDefinition, NodeError, NodeInput, NodeManager,
-    NodeMode, NodeShape, NodeSlot, NodeType, NodeTypes,
+    Branch, Bypass, DataFlowType, Keeping, NodeBuilder, NodeDefinition, NodeError, NodeInput,
+    NodeManager, NodeMode, NodeShape, NodeSlot, NodeType, NodeTypes,
 };
 pub use plan::{Plan, Prepared};
 pub use problem::{Problem, Problems, Severity};

@@ -160,7 +160,7 @@ pub const MAX_NODE_FILE_PARTS: usize = 2_000;
 pub const MAX_CARD_BYTES: usize = 32 << 20;
 /// Chunks of a PNG that are looked at.
 pub const MAX_PNG_CHUNKS: usize = 65_536;
-/// Characters of what code prints as its answer; a longer one goes through a file.
+/// Characters of what code prints as its answer, as it stands in JSON; a longer one goes through a file.
 pub const MAX_CODE_NODE_ANSWER: usize = 6_000;
 /// Characters of an error of code.
 pub const MAX_CODE_NODE_ERROR_CHARS: usize = 4_000;

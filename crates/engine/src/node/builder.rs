@@ -395,6 +395,7 @@ impl NodeBuilder {
             modes: self.behaviours,
             is_cached,
             keeps_own: false,
+            kept_if: None,
             aliases: self.aliases,
             choose: self.choose,
         }

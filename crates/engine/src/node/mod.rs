@@ -38,6 +38,8 @@ pub struct NodeType {
     pub(crate) is_cached: bool,
     /// The engine keeps nothing for it, but lends it what is kept.
     pub(crate) keeps_own: bool,
+    /// The setting by which a workflow says that the results of this node may be kept.
+    pub(crate) kept_if: Option<&'static str>,
     pub(crate) aliases: Vec<String>,
     /// For a node with lazy inputs.
     pub(crate) choose: Option<Arc<Choose>>,
@@ -59,6 +61,15 @@ pub enum Behaviour {
     Task(Arc<TaskRun>),
     /// Part of the workflow's structure; the engine knows it.
     Structure(Structure),
+}
+
+/// Whether what a node makes may stand for its work the next time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keeping {
+    Always,
+    Never,
+    /// If the workflow says so by this setting.
+    If(&'static str),
 }
 
 /// Nodes that are no work but tell how the others hang together.
@@ -90,6 +101,7 @@ impl NodeType {
             behaviour,
             is_cached,
             keeps_own: false,
+            kept_if: None,
             aliases: Vec::new(),
             choose: None,
         }
@@ -103,6 +115,32 @@ impl NodeType {
             is_cached: false,
             keeps_own: true,
             ..self
+        }
+    }
+
+    /// The same for one whose workflow has to ask for it by a setting.
+    #[must_use]
+    pub fn keeping_own_if(self, setting: &'static str) -> Self {
+        Self {
+            kept_if: Some(setting),
+            ..self.keeping_own()
+        }
+    }
+
+    pub fn keeping(&self) -> Keeping {
+        let definition = &self.definition;
+        let streams = |shape: &NodeShape| shape.outputs.iter().any(|slot| slot.is_stream);
+        let modes = &definition.modes;
+        let always_streams = match modes.is_empty() {
+            true => streams(&definition.shape),
+            false => modes.iter().all(|mode| streams(&mode.shape)),
+        };
+        match self.kept_if {
+            Some(setting) => Keeping::If(setting),
+            None if !definition.deterministic => Keeping::Never,
+            // It passes its pieces on, and holds no whole that could be kept.
+            None if self.keeps_own && always_streams => Keeping::Never,
+            None => Keeping::Always,
         }
     }
 

@@ -297,7 +297,7 @@ fn trim_text(text: &mut String) -> usize {
 /// Further fields that are too long are left out, and it is told.
 fn trim_chunk(chunk: &mut Chunk) -> usize {
     if chunk.extra_bytes() > MAX_EVENT_VALUE_BYTES {
-        let told = [("truncated".to_owned(), Json::Bool(true))];
+        let told = [("extraTruncated".to_owned(), Json::Bool(true))];
         chunk.extra = Some(Arc::new(told.into_iter().collect()));
     }
     trim(&mut chunk.content) + chunk.extra_bytes()

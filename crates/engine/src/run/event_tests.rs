@@ -156,6 +156,29 @@ fn whatever_is_told_is_cut_and_weighed() {
     }
 }
 
+/// Only the further fields were too long: what came in the piece itself is whole, and nothing says otherwise.
+#[test]
+fn a_piece_without_its_further_fields_says_so() {
+    let mut short = chunk();
+    short.content = "whole".into();
+    let mut body = EventBody::NodeYield {
+        node: node(),
+        output: "x".into(),
+        chunk: Some(short),
+    };
+    let weight = body.trim();
+    let event = ExecutionEvent {
+        prompt_id: "run".into(),
+        seq: 1,
+        body,
+        weight,
+    };
+    let told = serde_json::to_value(&event).unwrap();
+    let piece = &told["payload"]["yieldedContent"];
+    let expected = json!({"type": "text_chunk", "content": "whole", "extraTruncated": true});
+    assert_eq!(*piece, expected);
+}
+
 #[test]
 fn texts_are_cut_between_letters() {
     let most = MAX_EVENT_VALUE_BYTES;

@@ -3,6 +3,8 @@
 //! A small program of ours reads the code and its variables from standard input, so that lines in error messages are
 //! those of the code, and gives everything back as one JSON text.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value as Json, json};
 
 use super::call::call_kept;
@@ -90,7 +92,8 @@ pub(super) fn node() -> NodeType {
         let ran = call_kept(io.context(), tool, arguments, kept.as_ref()).await?;
         match answer(io.context(), &ran).await? {
             Some(told) => {
-                // Files are more than a result, and may be changed by anybody before the next run.
+                // Files are more than a result, and may be changed by anybody before the next run. Whoever ran the code has
+                // judged as well: hooks may have changed what is seen here.
                 if let Some(kept) = kept
                     && text_of(&told, "error").is_empty()
                     && !has_files(&ran)
@@ -109,7 +112,7 @@ pub(super) fn node() -> NodeType {
         }
         io.done()
     });
-    node.keeping_own()
+    node.keeping_own_if(DETERMINISTIC)
 }
 
 fn has_files(ran: &Json) -> bool {
@@ -120,7 +123,13 @@ fn has_files(ran: &Json) -> bool {
 async fn answer(context: &NodeContext, ran: &Json) -> Result<Option<Json>, NodeError> {
     let printed = text_of(ran, "stdout");
     let Ok(told) = serde_json::from_str::<Json>(printed.trim()) else {
-        return Ok(None);
+        // It says that all went well, and has not said what came of it.
+        return match ran.get("exit").and_then(Json::as_i64) {
+            Some(0) => Err(lost(
+                "the code, or a program that it started, wrote to standard output by itself or ended the process",
+            )),
+            _ => Ok(None),
+        };
     };
     if told.get("file").and_then(Json::as_str) != Some(ANSWER_FILE) {
         return Ok(told.is_object().then_some(told));
@@ -132,11 +141,40 @@ async fn answer(context: &NodeContext, ran: &Json) -> Result<Option<Json>, NodeE
     });
     let uri = kept.and_then(|file| file.get("uri")).and_then(Json::as_str);
     let Some(uri) = uri else {
-        let message = "the result of the code was too large to be kept; make it smaller, or write it to a file";
-        return Err(NodeError::invalid("code.result_lost", message));
+        return Err(lost("it was too large to be kept"));
     };
-    let text = file::read(context, uri, 1, None).await?;
-    Ok(serde_json::from_str(&text.content).ok())
+    let told = match file::read(context, uri, 1, None).await {
+        Ok(text) => serde_json::from_str::<Json>(&text.content).ok(),
+        // One long text is one long line.
+        Err(error) if error.code == file::LINE_TOO_LONG => {
+            let read = file::read_base64(context, uri).await;
+            let bytes = read.map_err(unread)?;
+            let bytes = STANDARD.decode(bytes.as_bytes()).ok();
+            bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok())
+        }
+        Err(error) => return Err(unread(error)),
+    };
+    let told = told.filter(Json::is_object);
+    told.map(Some)
+        .ok_or_else(|| lost("its file is not as the code left it"))
+}
+
+/// That a file is not fit to be read is told as what it means here; that it may not be read, as it is.
+fn unread(error: NodeError) -> NodeError {
+    let is_unfit = ["file.", "workspace."]
+        .iter()
+        .any(|family| error.code.starts_with(family));
+    match is_unfit {
+        true => lost(&error.message),
+        false => error,
+    }
+}
+
+fn lost(why: &str) -> NodeError {
+    let message = format!(
+        "the result of the code could not be read back: {why}; use print for what is to be shown, and files of your own for what is long"
+    );
+    NodeError::invalid("code.result_lost", message)
 }
 
 fn text_of(json: &Json, key: &str) -> String {

@@ -30,10 +30,15 @@ const AsyncFunction = (async () => {}).constructor;
     result = null;
     error = error || `'result' cannot be passed on as JSON: ${problem}`;
   }
-  let told = JSON.stringify({ result, stdout: printed.join(""), error });
-  if (told.length > asked.most) {
+  // Half a character pair can stand in a text here, and nowhere else.
+  const whole = (key, value) => (typeof value === "string" ? value.replace(/\p{Surrogate}/gu, "\ufffd") : value);
+  let told = JSON.stringify({ result, stdout: printed.join(""), error }, whole);
+  // What is printed is shown as a text in JSON, where a quote is two characters.
+  if (JSON.stringify(told).length > asked.most) {
     fs.writeFileSync(asked.file, JSON.stringify(JSON.parse(told), null, 1));
     told = JSON.stringify({ file: asked.file });
   }
+  // Whoever only sees the end of the program knows too.
+  process.exitCode = error ? 1 : 0;
   process.stdout.write(told + "\n");
 })();

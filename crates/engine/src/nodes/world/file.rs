@@ -8,6 +8,7 @@ use crate::limits::{MAX_NODE_FILE_BYTES, MAX_NODE_FILE_PARTS};
 use crate::node::NodeContext;
 
 pub(in crate::nodes) const NOT_FOUND: &str = "workspace.file_not_found";
+pub(super) const LINE_TOO_LONG: &str = "file.line_too_long";
 
 /// What was read of a file.
 pub(in crate::nodes) struct Text {
@@ -63,15 +64,17 @@ pub(in crate::nodes) async fn read(
         }
         let next = of("nextLine").and_then(Json::as_u64);
         let is_cut = of("truncated").and_then(Json::as_bool) == Some(true);
+        let note = of("note").and_then(Json::as_str);
+        // With a note a line was cut, and what follows it would be taken for its end.
+        if is_cut && (next.is_none() || note.is_some()) {
+            let why = note.unwrap_or("it was cut");
+            let message = format!(
+                "'{path}' cannot be read whole: {why}; break its lines, for example by saving the JSON indented"
+            );
+            return Err(NodeError::invalid(LINE_TOO_LONG, message));
+        }
         match next {
             Some(next) if next > line && end.is_none_or(|end| next < end) => line = next,
-            None if is_cut => {
-                let why = of("note").and_then(Json::as_str).unwrap_or("it was cut");
-                let message = format!(
-                    "'{path}' cannot be read whole: {why}; break its lines, for example by saving the JSON indented"
-                );
-                return Err(NodeError::invalid("file.line_too_long", message));
-            }
             _ => return Ok(text),
         }
     }

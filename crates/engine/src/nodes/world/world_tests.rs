@@ -1,5 +1,7 @@
 use std::sync::{Arc, Mutex};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use innkeeper_protocol::{ErrorCode, Observation, Outcome, Spilled};
 use serde_json::{Map, Value as Json, json};
 
@@ -202,6 +204,16 @@ async fn a_file_that_cannot_be_read_whole_is_an_error() {
             "file.line_too_long",
         ),
         (
+            // In the middle of the file: what follows is not the rest of the line.
+            tool("File.Read", |_| {
+                Ok(
+                    json!({"content": "x", "truncated": true, "note": "line 1 is long", "nextLine": 2}),
+                )
+            }),
+            "f",
+            "file.line_too_long",
+        ),
+        (
             tool("File.Read", |_| {
                 Ok(json!({"content": "x".repeat(17 << 20), "truncated": false}))
             }),
@@ -341,6 +353,72 @@ async fn a_long_result_of_code_comes_through_a_file() {
     )
     .await;
     assert_eq!(error.unwrap_err().code, "code.result_lost");
+}
+
+#[tokio::test]
+async fn no_result_of_code_is_lost_without_a_word() {
+    let told = json!({"result": "one long text", "stdout": "", "error": ""}).to_string();
+    let whole = STANDARD.encode(&told);
+    let cut = json!({"content": "{", "truncated": true, "note": "line 2 is cut", "nextLine": 3});
+    let in_file = r#"{"file": "code-result.json"}"#;
+    type Read = Box<dyn Fn(bool) -> Answer + Send + Sync>;
+    let rows: [(&str, Read, Result<&str, &str>); 6] = [
+        (
+            in_file,
+            Box::new(move |as_base64| match as_base64 {
+                true => Ok(json!({ "content": whole })),
+                false => Ok(cut.clone()),
+            }),
+            Ok("one long text"),
+        ),
+        (
+            in_file,
+            Box::new(|as_base64| match as_base64 {
+                true => Err((ErrorCode::WorkspaceReadTooLarge, "too large".into())),
+                false => Ok(json!({"content": "{", "truncated": true})),
+            }),
+            Err("code.result_lost"),
+        ),
+        (
+            in_file,
+            Box::new(|_| Ok(json!({"content": "no JSON"}))),
+            Err("code.result_lost"),
+        ),
+        (
+            in_file,
+            Box::new(|_| Ok(json!({"content": "7"}))),
+            Err("code.result_lost"),
+        ),
+        (
+            in_file,
+            Box::new(|_| Err((ErrorCode::ToolPolicyDenied, "no".into()))),
+            Err("tool.policy_denied"),
+        ),
+        (
+            "a program wrote here\n{}",
+            Box::new(|_| Ok(json!({}))),
+            Err("code.result_lost"),
+        ),
+    ];
+    for (stdout, read, expected) in rows {
+        let tools = tool("CodeInterpreter:execute", move |_| {
+            Ok(
+                json!({"exit": 0, "stdout": stdout, "files": [{"name": "code-result.json", "uri": "user://kept"}]}),
+            )
+        });
+        let tools = Arc::into_inner(tools)
+            .unwrap()
+            .with("File.Read", move |arguments| {
+                read(arguments.get("encoding") == Some(&json!("base64")))
+            });
+        let tools = Arc::new(tools);
+        let inputs = json!({"code": "x"});
+        let ended = run_node_with("core:Code", json!({}), inputs, with_tools(&tools)).await;
+        let ended = ended.map(|outputs| outputs["result"].as_str().unwrap().to_owned());
+        let ended = ended.map_err(|error| error.code);
+        let ended = ended.as_deref().map_err(String::as_str);
+        assert_eq!(ended, expected, "{stdout}");
+    }
 }
 
 fn with_bus(bus: &Arc<ScriptedBus>) -> Services {
