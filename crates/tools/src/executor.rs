@@ -28,6 +28,11 @@ pub trait Executor: Send + Sync {
         None
     }
 
+    /// Whether this result, which was just made, is all that came of the call, so that it may stand for the next one.
+    fn is_all_it_did(&self, _result: &Json) -> bool {
+        true
+    }
+
     /// Whether it ends by itself when the tool's time is over, and can then say more than that. It is stopped from
     /// outside only a little later.
     fn keeps_time(&self) -> bool {

@@ -495,3 +495,6 @@ pub const MAX_WAITING_PIECES: usize = 64;
 pub const MAX_EVENT_PATTERNS: usize = 64;
 /// Events that wait for a node that listens; later ones are counted, and it is told how many.
 pub const MAX_WAITING_EVENTS: usize = 1_024;
+
+/// Folders `lib/python3.x` of a virtual environment that are looked at for what is installed.
+pub const MAX_DEPENDENCY_VERSIONS: usize = 8;

@@ -1,4 +1,4 @@
-//! The result of an earlier run in the place of an executor's work, for nodes that lend what is kept.
+//! A result that was kept in the place of an executor's work, for nodes that lend what is kept.
 //!
 //! Behind every decision: whoever may not make the call gets nothing, and the audit log shows the call and where its
 //! answer came from. An executor that does not say on what its result depends has nothing kept.
@@ -44,8 +44,9 @@ impl Place {
         self.kept.take(self.of.as_bytes())
     }
 
-    /// Kept when the node has found it good. Not where something has changed since it was looked for: nobody knows which
-    /// of the two it was made of.
+    /// Kept when the node has found it good. Not where something that the revision shows has changed since it was looked
+    /// for (a setting, a file of the command, a dependency): nobody knows which of the two it was made of. Nor where a secret
+    /// stands in it: it is hidden anew each time that it is taken, and may be no secret any more by then.
     pub(super) async fn made(
         &self,
         run: &ToolRun,
@@ -53,9 +54,18 @@ impl Place {
         arguments: &Map<String, Json>,
         result: &Json,
     ) {
+        if !tool.executor().is_all_it_did(result) || holds_secret(run, result) {
+            return;
+        }
         let now = Self::of(run, tool, arguments).await;
         if now.is_some_and(|now| now.of == self.of) {
             self.kept.made(self.of.as_bytes(), result);
         }
     }
+}
+
+fn holds_secret(run: &ToolRun, result: &Json) -> bool {
+    let mut hidden = result.clone();
+    run.shared.redactor.load().redact_json(&mut hidden);
+    hidden != *result
 }

@@ -173,7 +173,7 @@ impl Trail {
 
     /// Nothing was started.
     pub(super) fn answered_from_kept(&mut self) {
-        self.note = Some("answered with what an earlier run has kept; nothing was started");
+        self.note = Some("answered with a result that was kept; nothing was started");
     }
 
     pub(crate) fn result_chars(&mut self, chars: u64) {

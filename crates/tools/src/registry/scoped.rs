@@ -14,6 +14,11 @@ pub struct Scope {
 }
 
 impl Scope {
+    /// What the results of nodes are kept under: for this person, in this project.
+    pub fn kept_under(&self) -> String {
+        format!("{}/{}", self.user, self.project)
+    }
+
     pub fn of(caller: &Caller) -> Self {
         Self {
             user: caller.user.clone(),

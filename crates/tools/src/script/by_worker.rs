@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::answer::{self, Answer};
 use super::executor::{JobParts, timeout};
+use super::sources;
 use super::{
     CALL, EnvironmentValue, ScriptExecutor, StderrLines, WorkerCall, WorkerError, WorkerSpec,
 };
@@ -36,6 +37,8 @@ impl ScriptExecutor {
         let worker = WorkerSpec {
             owner: self.plugin.name.clone(),
             stamp: self.plugin.stamp,
+            // Else it would go on with what it once read, and its answers be taken for those of what is there now.
+            sources: sources::look(&self.plugin, &self.command).await?,
             job: self.host.job(&self.plugin, &self.command, parts).await?,
             idle: self
                 .command

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::answer::{self, Answer, Output};
 use super::files::{ScriptFiles, allowed, with_files};
 use super::sandboxed::whole_lines;
+use super::sources;
 use super::{
     EnvironmentValue, Line, ScriptEnd, ScriptError, ScriptJob, ScriptLimits, ScriptReach,
     ScriptRunner, StderrLines, WorkerPool,
@@ -175,16 +176,21 @@ impl ScriptExecutor {
         }
     }
 
-    /// All that decides what the script says, beside what it is told: its plugin as it is now, and that person's settings.
+    /// All that decides what the script says, beside what it is told: its plugin as it was loaded and as its files are
+    /// now, what runs it, and that person's settings.
     pub(super) async fn revision(&self, user: &UserId, told: &[u8]) -> Option<Revision> {
         let plugin = &self.plugin;
         let environment = self.host.environment(plugin, user).await.ok()?;
+        let sources = sources::look(plugin, &self.command).await.ok()?;
+        let runner = &self.host.runner;
+        let runs = runner.revision(&self.command.program, &plugin.root).await?;
         let stamp = plugin.stamp.to_le_bytes();
         let command = format!("{:?}", self.command);
         let (name, command) = (plugin.name.as_bytes(), command.as_bytes());
         // How many, so that one list does not run into the next.
         let settings = environment.len().to_le_bytes();
-        let mut parts = vec![b"script".as_slice(), name, &stamp, command, told, &settings];
+        let mut parts = vec![b"script".as_slice(), name, &stamp, command, told];
+        parts.extend([&sources.as_bytes()[..], runs.as_bytes(), &settings]);
         for (name, value) in &environment {
             parts.extend([name.as_bytes(), value.expose().as_bytes()]);
         }

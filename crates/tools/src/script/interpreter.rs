@@ -15,6 +15,8 @@ use tokio::process::Command;
 
 use super::ScriptError;
 use super::installation::{Installation, is_of_the_system};
+use super::sources::mark_of;
+use crate::Revision;
 use crate::limits::{INTERPRETER_PROBE_TIMEOUT, MAX_INTERPRETER_ANSWER_BYTES, MAX_SHEBANG_BYTES};
 
 /// Finds programs, and remembers what it found. Clones share what they remember.
@@ -156,6 +158,14 @@ impl Interpreters {
 }
 
 impl Interpreter {
+    /// Differs when it is another one, or was replaced. Packages that are installed for it do not show.
+    pub(crate) async fn revision(&self) -> Option<Revision> {
+        let path = self.path.clone();
+        let mark = blocking(move || mark_of(&path)).await?;
+        let what = format!("{self:?} {mark:?}");
+        Some(Revision::of([b"interpreter".as_slice(), what.as_bytes()]))
+    }
+
     fn is_there(&self) -> bool {
         is_executable(&self.path) && self.read.iter().all(|path| path.exists())
     }

@@ -237,3 +237,21 @@ async fn a_program_with_a_slash_is_a_file_of_the_plugin() {
         }
     }
 }
+
+#[tokio::test]
+async fn another_program_in_its_place_is_another_revision() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("python3");
+    put(&path, "", 0o755);
+    let interpreter = Interpreter {
+        path: path.clone(),
+        read: Vec::new(),
+    };
+    let before = interpreter.revision().await.unwrap();
+    assert_eq!(interpreter.revision().await, Some(before));
+    put(&path, "newer", 0o755);
+    let after = interpreter.revision().await.unwrap();
+    assert_ne!(after, before);
+    fs::remove_file(&path).unwrap();
+    assert_eq!(interpreter.revision().await, None);
+}

@@ -16,12 +16,13 @@ mod node;
 mod node_call;
 mod node_type;
 mod sandboxed;
+mod sources;
 mod stderr;
 mod values;
 mod worker;
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,8 +40,8 @@ pub use node_type::node_type;
 pub use sandboxed::SandboxRunner;
 pub use worker::{CALL, LastWords, RpcError, WorkerCall, WorkerError, WorkerPool, WorkerSpec};
 
-use crate::Secret;
 use crate::limits::{DEFAULT_SCRIPT_TIMEOUT, MAX_SCRIPT_OUTPUT_BYTES, MAX_SCRIPT_STDERR_BYTES};
+use crate::{Revision, Secret};
 
 /// Runs one program to its end.
 #[async_trait]
@@ -52,6 +53,12 @@ pub trait ScriptRunner: Send + Sync {
     /// Starts a program that stays, for a conversation over its pipes. Its timeout does not count, its `stdin` and
     /// its `stderr` are left to whoever talks with it. Dropping it ends it.
     async fn start(&self, job: ScriptJob) -> Result<innkeeper_sandbox::Running, ScriptError>;
+
+    /// What would run `program` of a script in `directory`, as it is now. None where that cannot be told: then nothing that
+    /// it makes is kept.
+    async fn revision(&self, _program: &str, _directory: &Path) -> Option<Revision> {
+        None
+    }
 }
 
 /// One program to be run. States what it may do, not how it is kept to that.

@@ -97,9 +97,10 @@ impl Asked {
         let run = run.keeping(kept.clone());
         match run.run_ready(call, self.progress, &self.cancel).await {
             Ok(Json::Object(outputs)) => {
-                // A file that was written is not written by a result.
+                // A file that was written is not written by a result; and one that failed may have written some.
                 if let Some(kept) = kept
                     && !self.work.has_written.load(Ordering::Acquire)
+                    && !self.work.has_failed.load(Ordering::Acquire)
                 {
                     kept.keep();
                 }
@@ -151,7 +152,8 @@ impl Executor for Work {
         };
         match self.node.perform(inputs, config, context).await {
             Ok(done) => {
-                self.has_written.store(done.has_written, Ordering::Release);
+                self.has_written
+                    .fetch_or(done.has_written, Ordering::AcqRel);
                 Ok(Json::Object(done.outputs))
             }
             Err(error) => {

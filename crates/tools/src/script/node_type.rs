@@ -133,8 +133,17 @@ async fn collect(
     flow: DataFlowType,
     mut reader: StreamReader,
 ) -> Result<(String, Json), NodeError> {
-    let value = reader.collect(flow).await?;
+    let collected = reader.collect(flow).await;
+    let value = collected.map_err(|error| in_slot(&key, error))?;
     Ok((key, value.into_json()))
+}
+
+/// With its place, if it went wrong here: what went wrong before is told by whoever wrote the stream.
+fn in_slot(key: &str, mut error: NodeError) -> NodeError {
+    if error.code == "stream.too_long" {
+        error.message = format!("'{key}': {}", error.message);
+    }
+    error
 }
 
 /// Between the script, which is heard without waiting, and those who read its streams. It is never more than full: who

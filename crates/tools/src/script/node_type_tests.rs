@@ -80,3 +80,14 @@ async fn nobody_waits_for_a_reader_that_is_gone() {
     })
     .await;
 }
+
+#[test]
+fn a_stream_that_is_too_long_is_told_with_its_slot() {
+    for (code, expected) in [("stream.too_long", "'notes': why"), ("model.busy", "why")] {
+        let error = in_slot("notes", NodeError::invalid(code, "why"));
+        assert_eq!(
+            (error.code.as_str(), error.message.as_str()),
+            (code, expected)
+        );
+    }
+}

@@ -3,7 +3,7 @@
 //! Says in the sandbox's words what a [`ScriptJob`] says in ours, and the other way round what came of it. How a
 //! program is kept in is the sandbox's business.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -17,6 +17,7 @@ use super::stderr::Stderr;
 use super::{
     ExitKind, Interpreters, ScriptEnd, ScriptError, ScriptJob, ScriptLimits, ScriptRunner,
 };
+use crate::Revision;
 use crate::limits::WORKER_CPU;
 
 /// Folders of programs that are in every sandbox.
@@ -91,6 +92,15 @@ impl ScriptRunner for SandboxRunner {
             biased;
             () = job.cancel.cancelled() => Err(ScriptError::Cancelled),
             started = starting => started.map_err(|error| not_run(&job.program, &job.reach.write, error)),
+        }
+    }
+
+    async fn revision(&self, program: &str, directory: &Path) -> Option<Revision> {
+        let found = self.interpreters.find(program, directory).await.ok()?;
+        match found.interpreter {
+            Some(interpreter) => interpreter.revision().await,
+            // The file itself is one of the plugin's.
+            None => Some(Revision::of([found.path.as_os_str().as_encoded_bytes()])),
         }
     }
 }

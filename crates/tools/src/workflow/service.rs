@@ -167,10 +167,7 @@ impl WorkflowService {
             },
             cancel: context.cancel.clone(),
             timeout: None,
-            cache_scope: Some(format!(
-                "{}/{}",
-                context.caller.user, context.caller.project
-            )),
+            cache_scope: Some(Scope::of(&context.caller).kept_under()),
             sink: progress.is_heard().then(|| {
                 Arc::new(Pieces {
                     progress: progress.clone(),

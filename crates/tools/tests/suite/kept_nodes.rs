@@ -262,7 +262,7 @@ async fn an_edited_workflow_runs_only_what_changed() {
         .map(|row| {
             assert_eq!(row.entry.outcome, AuditOutcome::Success);
             let message = row.entry.message.as_deref().unwrap_or_default();
-            let is_kept = message.contains("an earlier run has kept");
+            let is_kept = message.contains("a result that was kept");
             assert_eq!(is_kept, row.entry.attempts == 0, "{message}");
             is_kept
         })
@@ -325,9 +325,19 @@ async fn it_runs_anew_where_anything_differs() {
     assert_eq!(inn.ran(), [""; 0], "the same plugin, loaded again");
 
     inn.write("brew.py", &format!("{SCRIPT}\n# edited\n"));
+    inn.run("tea").await;
+    assert_eq!(inn.ran(), both, "an edited script");
+    inn.write("brew.py", &format!("{SCRIPT}\n# edited again\n"));
     inn.load();
     inn.run("tea").await;
     assert_eq!(inn.ran(), both, "an edited plugin");
+    for mark in ["node_modules/.package-lock.json", ".venv/pyvenv.cfg"] {
+        inn.write(mark, "installed");
+        inn.run("tea").await;
+        assert_eq!(inn.ran(), both, "other dependencies: {mark}");
+        inn.run("tea").await;
+        assert_eq!(inn.ran(), [""; 0], "{mark}");
+    }
 
     inn.workflow(["Brew", "Brew"], |workflow| {
         workflow["nodes"][0]["execution"] = json!({ "cache": false });

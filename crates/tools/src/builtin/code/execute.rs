@@ -54,9 +54,19 @@ impl Executor for Execute {
             ..
         } = &self.0;
         let interpreter = interpreters.locate(language.as_str()).await.ok()?;
-        let about = tokio::fs::metadata(&interpreter.path).await.ok()?;
-        let how = format!("{interpreter:?} {:?} {limits:?}", about.modified().ok()?);
-        Some(Revision::of([b"code".as_slice(), how.as_bytes()]))
+        let runs = interpreter.revision().await?;
+        let limits = format!("{limits:?}");
+        let parts = [b"code".as_slice(), runs.as_bytes(), limits.as_bytes()];
+        Some(Revision::of(parts))
+    }
+
+    /// Files are more than an answer, and code that failed or was stopped may do better.
+    fn is_all_it_did(&self, result: &Json) -> bool {
+        let beside = ["limit", "stdout_uri", "stderr_uri", "files_not_kept"];
+        let made = result.get("files").and_then(Json::as_array);
+        result.get("exit") == Some(&json!(0))
+            && made.is_none_or(Vec::is_empty)
+            && beside.iter().all(|key| result.get(key).is_none())
     }
 }
 

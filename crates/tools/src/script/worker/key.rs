@@ -1,6 +1,7 @@
 //! What makes two workers the same: what they are started with.
 
 use super::WorkerSpec;
+use crate::Revision;
 use crate::script::{EnvironmentValue, ScriptJob, ScriptLimits};
 
 /// Keeps what it was made from, to be compared with: a short sum would tell one person's worker from another's only
@@ -8,6 +9,7 @@ use crate::script::{EnvironmentValue, ScriptJob, ScriptLimits};
 pub(super) struct Key {
     owner: String,
     stamp: u64,
+    sources: Revision,
     concurrency: usize,
     job: ScriptJob,
 }
@@ -17,6 +19,7 @@ impl Key {
         Self {
             owner: worker.owner.clone(),
             stamp: worker.stamp,
+            sources: worker.sources,
             concurrency: worker.concurrency,
             job: worker.job.clone(),
         }
@@ -31,6 +34,7 @@ impl Key {
         };
         self.owner == worker.owner
             && self.stamp == worker.stamp
+            && self.sources == worker.sources
             && self.concurrency == worker.concurrency
             && mine.program == other.program
             && mine.arguments == other.arguments

@@ -23,8 +23,8 @@ use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
 use super::{ScriptJob, ScriptRunner};
-use crate::Progress;
 use crate::limits::{MAX_WORKER_SLOTS, MAX_WORKERS};
+use crate::{Progress, Revision};
 pub use error::WorkerError;
 use process::{Launch, Runner};
 use room::Room;
@@ -42,6 +42,8 @@ pub struct WorkerSpec {
     pub owner: String,
     /// Changes when what it is made of changes.
     pub stamp: u64,
+    /// The same for what is looked at before each call.
+    pub sources: Revision,
     /// How it is started; its `timeout`, `stdin`, `stderr` and `cancel` do not count.
     pub job: ScriptJob,
     /// How long it is kept without being asked.

@@ -62,9 +62,12 @@ async fn an_answer_that_cannot_be_read_fails_its_call_at_once() {
 #[tokio::test(start_paused = true)]
 async fn what_differs_is_another_worker() {
     type Change = fn(&mut WorkerSpec);
-    let changes: [(&str, Change); 8] = [
+    let changes: [(&str, Change); 9] = [
         ("owner", |it| it.owner = "other".into()),
         ("stamp", |it| it.stamp = 2),
+        ("files", |it| {
+            it.sources = Revision::of([b"edited".as_slice()])
+        }),
         ("program", |it| it.job.program = "node".into()),
         ("arguments", |it| it.job.arguments.clear()),
         ("folder", |it| it.job.directory = "/tmp".into()),

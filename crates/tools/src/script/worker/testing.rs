@@ -176,6 +176,7 @@ pub(super) fn spec(owner: &str) -> WorkerSpec {
     WorkerSpec {
         owner: owner.to_owned(),
         stamp: 1,
+        sources: Revision::of([]),
         job: ScriptJob {
             program: "python".into(),
             arguments: vec!["worker.py".into()],
