@@ -1,17 +1,18 @@
 //! Who answers where a rule says to ask: the person at the terminal, somebody who has answered already, or nobody.
 
+use std::io;
 use std::sync::Arc;
-use std::thread;
 
 use async_trait::async_trait;
 use innkeeper_tools::policy::{Answer, ApprovalRequest, Approver, Nobody};
-use tokio::sync::{Mutex, oneshot};
+use tokio::sync::Mutex;
 
 use crate::ask;
 use crate::failure::shown;
 use crate::lang::Lang;
 use crate::limits::{MAX_ASKED_CHARS, MAX_WRONG_ANSWERS};
 use crate::output::Screen;
+use crate::typed;
 
 /// How questions of this command are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,35 +60,40 @@ impl Approver for AtTerminal {
         let question = question(request, self.lang);
         let lang = self.lang;
         let asking = ask::Asking::begin();
-        let (sender, answer) = oneshot::channel();
-        // No thread of the runtime, which would be waited for at the end: the person may never answer.
-        let asked = thread::Builder::new().spawn(move || sender.send(put(&question, lang)));
-        let answered = match asked {
-            Ok(_) => answer.await.ok(),
-            Err(_) => None,
-        };
+        let answered = put(question, lang).await;
         asking.answered();
-        answered.unwrap_or_else(|| refusal(lang))
+        answered.unwrap_or_else(|_| refusal(lang))
     }
 }
 
 /// Asks until there is an answer, but not for ever.
-fn put(question: &str, lang: Lang) -> Answer {
-    ask::show(question);
+async fn put(question: String, lang: Lang) -> io::Result<Answer> {
     let prompt = lang.pick(
         "Allow? [y]es once, [r]un, [a]lways, [N]o: ",
         "允许吗？[y] 仅这次，[r] 本次运行，[a] 始终，[N] 不允许：",
     );
+    ask::forget_typed();
+    let mut lines = typed::lines()?;
+    let mut shown = Some(question);
     for _ in 0..MAX_WRONG_ANSWERS {
-        match ask::line(prompt) {
-            Ok(Some(said)) => match understand(&said) {
-                Some(answer) => return answer.unwrap_or_else(|| refusal(lang)),
+        let question = shown.take();
+        // A terminal that was stopped holds up whoever writes to it.
+        let told = tokio::task::spawn_blocking(move || {
+            if let Some(question) = question {
+                ask::show(&question);
+            }
+            ask::prompt(prompt)
+        });
+        told.await.map_err(io::Error::other)??;
+        match lines.next().await? {
+            Some(said) => match understand(&said) {
+                Some(answer) => return Ok(answer.unwrap_or_else(|| refusal(lang))),
                 None => continue,
             },
-            Ok(None) | Err(_) => break,
+            None => break,
         }
     }
-    refusal(lang)
+    Ok(refusal(lang))
 }
 
 /// `None`: that was no answer. `Some(None)`: no.

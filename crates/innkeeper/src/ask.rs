@@ -1,10 +1,11 @@
-//! Asking the person at the terminal, on standard error, so that results stay apart.
+//! Asking the person at the terminal, on standard error, so that results stay apart. What is typed while a run goes on
+//! is heard by `typed.rs`.
 
-use std::io::{self, BufRead, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::limits::MAX_ANSWER_BYTES;
 use crate::output::printable;
+use crate::typed;
 
 /// There is one terminal, so there is one flag for all who write to it.
 static ASKING: AtomicBool = AtomicBool::new(false);
@@ -49,18 +50,31 @@ pub(crate) fn show(text: &str) {
     let _ = writeln!(io::stderr(), "{}", printable(text));
 }
 
-/// One line, without its end; nothing if the person closed the input.
-pub(crate) fn line(prompt: &str) -> io::Result<Option<String>> {
+/// Leaves the cursor behind it.
+pub(crate) fn prompt(prompt: &str) -> io::Result<()> {
     let mut stderr = io::stderr();
     write!(stderr, "{prompt}")?;
-    stderr.flush()?;
-    let mut answer = String::new();
-    let read = io::stdin()
-        .lock()
-        .take(MAX_ANSWER_BYTES)
-        .read_line(&mut answer)?;
-    Ok((read > 0).then(|| answer.trim_end_matches(['\r', '\n']).to_owned()))
+    stderr.flush()
 }
+
+/// One line, without its end; nothing if the person closed the input. Not while a run goes on: the person may never
+/// answer.
+pub(crate) fn line(prompt: &str) -> io::Result<Option<String>> {
+    self::prompt(prompt)?;
+    typed::read(&mut io::stdin().lock())
+}
+
+/// Whatever was typed up to now was meant for something else: an answer is given to a question that was seen.
+#[cfg(unix)]
+pub(crate) fn forget_typed() {
+    use rustix::termios::{QueueSelector, tcflush};
+
+    // Where it cannot be forgotten, it is read as an answer, as everywhere else.
+    let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+}
+
+#[cfg(not(unix))]
+pub(crate) fn forget_typed() {}
 
 /// A line that does not appear on the screen while it is typed.
 pub(crate) fn hidden_line(prompt: &str) -> io::Result<Option<String>> {

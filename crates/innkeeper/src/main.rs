@@ -19,6 +19,7 @@ mod runtime;
 mod settings;
 mod suggest;
 mod table;
+mod typed;
 mod usage;
 
 use std::ffi::OsString;
