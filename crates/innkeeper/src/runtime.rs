@@ -108,13 +108,15 @@ impl Signals {
     fn listen() -> Self {
         use tokio::signal::unix::{SignalKind, signal};
 
+        let hangup = SignalKind::hangup();
         let kinds = [
-            SignalKind::interrupt(),
-            SignalKind::terminate(),
-            SignalKind::hangup(),
+            Some(SignalKind::interrupt()),
+            Some(SignalKind::terminate()),
+            // Whoever said `nohup` wants the run to go on when the terminal is closed.
+            Some(hangup).filter(|kind| !is_ignored(*kind)),
         ];
         // One that cannot be listened for ends us without asking, as it does every program.
-        Self(kinds.into_iter().flat_map(signal).collect())
+        Self(kinds.into_iter().flatten().flat_map(signal).collect())
     }
 
     async fn next(&mut self) {
@@ -127,6 +129,24 @@ impl Signals {
         })
         .await;
     }
+}
+
+/// Whether whoever started us has said that a signal shall not count. Asked before it is listened for.
+#[cfg(unix)]
+fn is_ignored(kind: tokio::signal::unix::SignalKind) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status");
+    status.is_ok_and(|status| ignores(&status, kind.as_raw_value()))
+}
+
+/// By the line `SigIgn` with a bit for each signal, the first the lowest.
+#[cfg(unix)]
+fn ignores(status: &str, number: i32) -> bool {
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    let bit = u32::try_from(number - 1)
+        .ok()
+        .and_then(|bit| 1_u64.checked_shl(bit));
+    matches!((mask, bit), (Some(mask), Some(bit)) if mask & bit != 0)
 }
 
 #[cfg(not(unix))]
@@ -180,6 +200,22 @@ impl ProgressLine {
     fn clear(&mut self) {
         if std::mem::take(&mut self.shown) {
             let _ = write!(io::stderr(), "\r\u{1b}[K");
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::ignores;
+
+    #[test]
+    fn an_ignored_signal_is_told_by_its_bit() {
+        let status = "Name:\tx\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000001001\nSigCgt:\t0000000000000002\n";
+        for (number, expected) in [(1, true), (2, false), (13, true), (0, false), (99, false)] {
+            assert_eq!(ignores(status, number), expected, "{number}");
+        }
+        for odd in ["", "SigIgn:", "SigIgn:\tzz"] {
+            assert!(!ignores(odd, 1), "{odd:?}");
         }
     }
 }

@@ -425,6 +425,40 @@ fn ctrl_c_stops_the_run_and_prints_what_there_is() {
     assert_eq!(result["outputs"], json!({"early": "bird"}));
 }
 
+/// `nohup` says that the terminal may go: then that it does is nothing to stop for.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_that_was_told_to_outlive_its_terminal_does() {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+
+    for (words, ends_it) in [(&["nohup"][..], false), (&["env"], true)] {
+        let house = house();
+        let asked = house.command(&["workflow", "run", "slow", "--events"]);
+        let mut command = Command::new(words[0]);
+        let environment = asked.get_envs();
+        let mut child = command
+            .arg(asked.get_program())
+            .args(asked.get_args())
+            .envs(environment.filter_map(|(name, value)| Some((name, value?))))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let is_waiting = |line: &str| line.contains("NODE_EXECUTING") && line.contains("\"wait\"");
+        assert!(lines.any(|line| is_waiting(&line.unwrap())));
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let caught = u64::from_str_radix(caught.unwrap().trim(), 16).unwrap();
+        assert_eq!(caught & 1 == 1, ends_it, "{words:?}");
+        let pid = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn ctrl_c_twice_ends_a_run_that_nobody_reads() {
