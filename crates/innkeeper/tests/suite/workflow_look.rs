@@ -320,6 +320,21 @@ fn nodes_are_listed_and_shown() {
     ] {
         assert!(run.stdout.contains(fragment), "{fragment}: {}", run.stdout);
     }
+    for (kind, results) in [
+        (
+            "core:Code",
+            Some("made anew each time, unless the setting 'deterministic' is true"),
+        ),
+        ("core:HttpRequest", Some("made anew each time\n")),
+        ("core:If", None),
+    ] {
+        let run = house.run(&["workflow", "nodes", kind]);
+        let line = run.stdout.lines().find(|line| line.starts_with("Results"));
+        match results {
+            Some(results) => assert!(run.stdout.contains(results), "{}", run.stdout),
+            None => assert_eq!(line, None),
+        }
+    }
     let shown = house.json(&["workflow", "nodes", "core:If"]);
     assert_eq!(shown["inputs"][0]["key"], "condition");
     assert_eq!(shown["inputs"][0]["required"], true);

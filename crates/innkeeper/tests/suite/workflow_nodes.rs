@@ -142,4 +142,39 @@ fn work_is_done_once_where_the_plugin_says_it_is_always_the_same() {
     }
     let run = house.run(&["workflow", "run", file, "--watch", "--yes"]);
     assert!(run.stderr.contains("cached"), "{}", run.stderr);
+
+    // A workflow that is called takes what whoever calls it has made.
+    house.write(
+        "projects/default/workflows/inner.json",
+        &workflow.to_string(),
+    );
+    let request = json!({"tool": "workflow:inner", "parameters": {}}).to_string();
+    let edge = |from: [&str; 2], to: [&str; 2]| json!({"id": to[0], "source": from[0], "sourceHandle": from[1], "target": to[0], "targetHandle": to[1]});
+    let outer = json!({
+        "nodes": [
+            {"id": "first", "type": "well:Echo", "inputValues": {"word": "hello"}},
+            {"id": "then", "type": "core:Template", "inputs": {"word": {"key": "word", "dataFlowType": "STRING"}}, "inputValues": {"template": request}},
+            {"id": "call", "type": "core:ExecuteTool"},
+            {"id": "out", "type": "core:GroupOutput"},
+        ],
+        "edges": [
+            edge(["first", "word"], ["then", "word"]),
+            edge(["then", "text"], ["call", "tool_call_requests"]),
+            edge(["call", "observation"], ["out", "word"]),
+        ],
+        "interfaceOutputs": slot,
+    });
+    let file = house.write("own/outer.json", &outer.to_string());
+    let before = house.json(&["tools", "audit"]).as_array().unwrap().len();
+    let run = house.run(&["workflow", "run", file.to_str().unwrap(), "--yes"]);
+    assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
+    let log = house.json(&["tools", "audit"]);
+    let rows = log.as_array().unwrap();
+    let new = &rows[..rows.len() - before];
+    let tries: Vec<_> = new
+        .iter()
+        .filter(|row| row["tool"] == "well:Echo")
+        .map(|row| row["attempts"].as_u64().unwrap())
+        .collect();
+    assert_eq!(tries, [0, 0, 1], "{log}");
 }

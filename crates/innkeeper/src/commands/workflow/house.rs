@@ -78,7 +78,7 @@ impl House {
         }
     }
 
-    fn scope(&self) -> Scope {
+    pub(super) fn scope(&self) -> Scope {
         Scope {
             project: self.project.clone(),
             ..Scope::default()

@@ -1,6 +1,8 @@
 //! `innkeeper workflow nodes`: the node types, and one of them in full.
 
-use innkeeper_engine::{NodeDefinition, NodeInput, NodeShape, NodeSlot, NodeTypes};
+use innkeeper_engine::{
+    Keeping, NodeDefinition, NodeInput, NodeShape, NodeSlot, NodeType, NodeTypes,
+};
 use serde_json::{Value as Json, json};
 
 use super::house::in_house;
@@ -24,14 +26,13 @@ pub(super) fn run(args: &NodesArgs, home: &Home, screen: &Screen) -> Result<Ende
 }
 
 /// By its full name, or by the part behind the colon if that is enough.
-fn find<'t>(name: &str, types: &'t NodeTypes) -> Result<&'t NodeDefinition, Failure> {
+fn find<'t>(name: &str, types: &'t NodeTypes) -> Result<&'t NodeType, Failure> {
     if let Some(kind) = types.get(name) {
-        return Ok(&kind.definition);
+        return Ok(kind);
     }
     let mut short = types
         .iter()
-        .map(|kind| &kind.definition)
-        .filter(|definition| definition.name.eq_ignore_ascii_case(name));
+        .filter(|kind| kind.definition.name.eq_ignore_ascii_case(name));
     if let (Some(only), None) = (short.next(), short.next()) {
         return Ok(only);
     }
@@ -109,7 +110,8 @@ fn brief(definition: &NodeDefinition) -> Json {
     })
 }
 
-fn show(definition: &NodeDefinition, screen: &Screen) -> Result<(), Failure> {
+fn show(kind: &NodeType, screen: &Screen) -> Result<(), Failure> {
+    let definition = &kind.definition;
     if screen.json {
         let mut record = brief(definition);
         if let Json::Object(fields) = &mut record {
@@ -140,9 +142,19 @@ fn show(definition: &NodeDefinition, screen: &Screen) -> Result<(), Failure> {
         about.row([name, value]);
     }
     about.told([screen.pick("About", "说明"), &definition.description]);
-    if !definition.deterministic {
-        let words = screen.pick("made anew in every run", "每次运行都重新产生");
-        about.row([screen.pick("Results", "结果"), words]);
+    let results = match kind.keeping() {
+        Keeping::Always => None,
+        Keeping::Never => Some(screen.pick(
+            "made anew each time".to_owned(),
+            "每次都重新产生".to_owned(),
+        )),
+        Keeping::If(setting) => Some(screen.pick(
+            format!("made anew each time, unless the setting '{setting}' is true"),
+            format!("每次都重新产生，除非设置 {setting} 为 true"),
+        )),
+    };
+    if let Some(words) = results {
+        about.row([screen.pick("Results", "结果"), &words]);
     }
     if definition.dynamic_slots {
         let words = screen.pick("a workflow may add some", "工作流可以增加");

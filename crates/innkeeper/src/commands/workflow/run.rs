@@ -79,6 +79,7 @@ fn ready(
         }),
         cancel,
         is_fresh: args.fresh,
+        cache_scope: Some(house.scope().kept_under()),
         ..RunOptions::default()
     };
     Ok(Ready {
