@@ -25,6 +25,7 @@ pub mod pattern;
 mod reference;
 mod render;
 mod reply;
+mod secret;
 mod span;
 mod tool;
 
@@ -50,5 +51,6 @@ pub use parse::{
 pub use pattern::Pattern;
 pub use render::{Call, RenderError, RenderedCall, Step, render_call};
 pub use reply::{Block, Reply};
+pub use secret::Secret;
 pub use span::Span;
 pub use tool::{Execution, ExecutionMode, ToolDefinition, ToolExample, ToolId, ToolKind};

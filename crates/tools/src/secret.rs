@@ -1,45 +1,16 @@
-//! Secrets: a type that cannot be shown by accident, and the one file they are kept in.
+//! The one file that secrets are kept in.
 //!
 //! Owns `<home>/secrets.toml`. Keeping secrets out of what is shown is `redact.rs`. Reading and writing block.
 
 use std::fmt;
 use std::path::PathBuf;
 
+use innkeeper_protocol::Secret;
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
 use crate::UserId;
 use crate::limits::{MAX_SECRET_BYTES, MAX_SECRET_NAME_PARTS, MIN_SECRET_CHARS};
 use crate::locked_file::{self, LockedFileError, Readers};
-
-/// A text that is neither printed nor serialised. [`Secret::expose`] is the only way in.
-#[derive(Clone)]
-pub struct Secret(String);
-
-impl Secret {
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    /// For the one place that needs it: an environment variable, a header.
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[secret]")
-    }
-}
-
-impl Drop for Secret {
-    fn drop(&mut self) {
-        let mut bytes = std::mem::take(&mut self.0).into_bytes();
-        bytes.fill(0);
-        // Otherwise the compiler may see that nobody looks at the zeros, and leave them out.
-        std::hint::black_box(&bytes);
-    }
-}
 
 /// Where a secret stands in the file: `plugins.signet.key`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
