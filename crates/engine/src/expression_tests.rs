@@ -135,6 +135,19 @@ proptest! {
     }
 }
 
+/// Jinja takes it for the name of a variable, which nobody means.
+#[test]
+fn not_after_a_comparison_is_refused() {
+    for template in ["{{ n == not -(n) }}", "{{ 1 + not - 1 }}", "{{ n < not }}"] {
+        let refused = render(template).unwrap_err();
+        assert!(
+            refused.to_string().contains("put brackets around it"),
+            "{template}: {refused}"
+        );
+    }
+    assert_eq!(render("{{ n == (not -(n)) }}").unwrap(), "False");
+}
+
 #[test]
 fn templates_mean_what_they_mean_in_jinja() {
     for template in [

@@ -122,6 +122,13 @@ impl Writer {
 
     pub(super) fn expression(&mut self, expression: &ast::Expr<'_>) -> Written {
         match expression {
+            // A variable of that name only where Jinja does not expect the operator, which is nowhere that it is written to.
+            ast::Expr::Var(var) if var.id == "not" => {
+                let line = var.span().start_line;
+                return Err(Refused::Other(format!(
+                    "line {line}: `not` stands where a value is expected; put brackets around it and what it denies"
+                )));
+            }
             ast::Expr::Var(var) => self.push(var.id),
             ast::Expr::Const(constant) => self.constant(&constant.value)?,
             ast::Expr::Slice(slice) => {
