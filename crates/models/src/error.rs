@@ -51,6 +51,9 @@ kinds! {
     Unauthorized = "model.unauthorized", ModelUnauthorized, false;
     /// The provider does not want this request: a field it does not know, or a subject it does not touch.
     Refused = "model.refused", ModelRequestFailed, false;
+    /// Nobody answers there as they should: a wrong address, a redirect, a certificate that nobody trusts, or a channel that
+    /// is set up wrongly. Another channel may do.
+    Misdirected = "model.misdirected", ModelRequestFailed, false;
     ContextTooLong = "model.context_too_long", ModelContextTooLong, false;
     /// Somebody here did not want the answer any more.
     Cancelled = "model.cancelled", AgentCancelled, false;

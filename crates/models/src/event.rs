@@ -3,6 +3,8 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value as Json, json};
 
+use crate::Cost;
+
 /// One piece of a reply.
 ///
 /// Texts and arguments may be cut anywhere between two characters, and empty pieces mean nothing. Ids and names come
@@ -77,6 +79,8 @@ pub struct Usage {
     pub cached_tokens: Option<u64>,
     /// Those of the answer that were thinking.
     pub reasoning_tokens: Option<u64>,
+    /// What the request cost, by the provider's account or by the price table.
+    pub cost: Option<Cost>,
 }
 
 impl Usage {
@@ -96,17 +100,20 @@ impl Usage {
         self.completion_tokens = later.completion_tokens.or(self.completion_tokens);
         self.cached_tokens = later.cached_tokens.or(self.cached_tokens);
         self.reasoning_tokens = later.reasoning_tokens.or(self.reasoning_tokens);
+        self.cost = later.cost.or(self.cost);
     }
 }
 
 impl Serialize for Usage {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let count = |count: Option<u64>| count.map(Json::from);
         let counts = [
-            ("prompt_tokens", self.prompt_tokens),
-            ("completion_tokens", self.completion_tokens),
-            ("total_tokens", self.total_tokens()),
-            ("cached_tokens", self.cached_tokens),
-            ("reasoning_tokens", self.reasoning_tokens),
+            ("prompt_tokens", count(self.prompt_tokens)),
+            ("completion_tokens", count(self.completion_tokens)),
+            ("total_tokens", count(self.total_tokens())),
+            ("cached_tokens", count(self.cached_tokens)),
+            ("reasoning_tokens", count(self.reasoning_tokens)),
+            ("cost", self.cost.map(|cost| cost.dollars().into())),
         ];
         serializer.collect_map(
             counts

@@ -1,11 +1,12 @@
-//! Models by name.
+//! Models by name: those that were registered, then those that channels serve.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::limits::{MAX_LISTED_MODELS, MAX_QUOTED_CHARS};
-use crate::{Model, ModelError, ModelErrorKind};
+use crate::limits::MAX_LISTED_MODELS;
+use crate::names::quoted;
+use crate::{Model, ModelError, ModelErrorKind, Router};
 
 /// What may follow a registered name in a longer one: `openai/gpt-5` and `ollama:qwen3` belong to `openai` and
 /// `ollama`. A dash does not count: `gpt-5-pro` is another model than `gpt-5`, at another price.
@@ -15,6 +16,7 @@ const SEPARATORS: [char; 2] = ['/', ':'];
 #[derive(Clone, Default)]
 pub struct Models {
     by_name: Arc<BTreeMap<String, Arc<dyn Model>>>,
+    router: Option<Arc<Router>>,
     default: Option<String>,
 }
 
@@ -32,7 +34,18 @@ impl Models {
         self
     }
 
-    /// Who answers where no model is named.
+    /// Adds what channels serve. Registered names come before it.
+    #[must_use]
+    pub fn with_router(mut self, router: Router) -> Self {
+        self.router = Some(Arc::new(router));
+        self
+    }
+
+    pub fn router(&self) -> Option<&Router> {
+        self.router.as_deref()
+    }
+
+    /// Who answers where no model is named: any name that can be resolved.
     #[must_use]
     pub fn with_default(mut self, name: impl Into<String>) -> Self {
         self.default = Some(name.into());
@@ -40,13 +53,13 @@ impl Models {
     }
 
     /// The model of exactly that name; or else the one with the longest name that `name` begins with, up to a `/` or
-    /// `:`. An empty name means the default.
+    /// `:`; or else whoever the router finds. An empty name means the default.
     pub fn get(&self, name: &str) -> Result<Arc<dyn Model>, ModelError> {
         self.resolve(name).map(|(model, _)| model)
     }
 
     /// The same, with what follows the model's name and the mark after it: `gpt-5` of `openai/gpt-5` where `openai`
-    /// answers, nothing where the name is exact.
+    /// answers, nothing where the name is exact or the router's.
     pub fn resolve<'n>(&'n self, name: &'n str) -> Result<(Arc<dyn Model>, &'n str), ModelError> {
         let name = match name.trim() {
             "" => self.default.as_deref().unwrap_or_default(),
@@ -59,24 +72,35 @@ impl Models {
         std::iter::once((name, ""))
             .chain(shorter)
             .find_map(|(known, rest)| Some((self.by_name.get(known)?.clone(), rest)))
-            .ok_or_else(|| self.unknown(name))
+            .map_or_else(|| self.routed(name), Ok)
+    }
+
+    fn routed<'n>(&self, name: &str) -> Result<(Arc<dyn Model>, &'n str), ModelError> {
+        match &self.router {
+            Some(router) if !router.channels().is_empty() && !name.is_empty() => {
+                Ok((Arc::new(router.model(name)?), ""))
+            }
+            _ => Err(self.unknown(name)),
+        }
     }
 
     pub fn default_name(&self) -> Option<&str> {
         self.default.as_deref()
     }
 
-    /// In alphabetical order.
+    /// Registered names in alphabetical order, then those that the router knows beforehand. It may serve more.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.by_name.keys().map(String::as_str)
+        let routed = self.router.iter().flat_map(|router| router.names());
+        self.by_name.keys().map(String::as_str).chain(routed)
     }
 
     fn unknown(&self, name: &str) -> ModelError {
-        let name: String = name.chars().take(MAX_QUOTED_CHARS).collect();
+        let name = quoted(name);
         let mut listed: Vec<&str> = self.names().take(MAX_LISTED_MODELS).collect();
-        let more = self.by_name.len() - listed.len();
+        let more = self.names().count() - listed.len();
+        let has_more = more > 0;
         let more = format!("and {more} more");
-        if self.by_name.len() > listed.len() {
+        if has_more {
             listed.push(&more);
         }
         let message = match (name.as_str(), listed.as_slice()) {
@@ -95,6 +119,7 @@ impl fmt::Debug for Models {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Models")
             .field("names", &self.by_name.keys())
+            .field("router", &self.router)
             .field("default", &self.default)
             .finish()
     }

@@ -107,3 +107,41 @@ fn a_name_can_be_taken_over_and_clones_stay_as_they_were() {
     assert_eq!(after.names().collect::<Vec<_>>(), ["a"]);
     assert_eq!(after.default_name(), Some("a"));
 }
+
+#[test]
+fn what_is_not_registered_is_asked_of_the_router() {
+    let router = Router::new(Vec::new(), Vec::new(), BTreeMap::new()).unwrap();
+    let empty = models(&["a"]).with_router(router);
+    assert_eq!(
+        found(&empty, "c"),
+        Err("there is no language model 'c': there is a".into())
+    );
+
+    let models = models(&["rehearsal", "gpt-5"]).with_router(crate::channel::test_router());
+    let table = [
+        ("gpt-5", Ok("gpt-5")),
+        ("rehearsal:demo", Ok("rehearsal")),
+        ("gpt-4", Ok("gpt-4")),
+        ("best", Ok("best")),
+        ("ollama/qwen3:8b", Ok("ollama/qwen3:8b")),
+        ("mistral/large", Err(())),
+    ];
+    for (name, wanted) in table {
+        let found = found(&models, name);
+        assert_eq!(
+            found.as_deref().map_err(|_| ()),
+            wanted,
+            "{name}: {found:?}"
+        );
+    }
+    let (_, rest) = models
+        .resolve("ollama/qwen3:8b")
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(rest, "", "the router has taken the name apart");
+    let names: Vec<&str> = models.names().collect();
+    assert_eq!(names, ["gpt-5", "rehearsal", "best", "ollama/gpt-4"]);
+    let by_default = models.clone().with_default("best");
+    assert_eq!(found(&by_default, ""), Ok("best".into()));
+    let unknown = found(&models, "mistral/large").unwrap_err();
+    assert!(unknown.contains("innkeeper models add"), "{unknown}");
+}

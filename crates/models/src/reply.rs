@@ -128,7 +128,10 @@ impl Assembler {
         match event {
             ModelEvent::Started { model, response_id } => {
                 self.weigh(model.len() + response_id.as_ref().map_or(0, String::len))?;
-                self.model.clone_from(model);
+                // Not every server says who it is.
+                if !model.is_empty() {
+                    self.model.clone_from(model);
+                }
                 self.response_id.clone_from(response_id);
             }
             ModelEvent::Text(piece) => {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use crate::Message;
+use crate::{Message, RawPayload};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -17,6 +17,15 @@ pub struct ModelRequest {
     pub sampling: Sampling,
     /// Fields that only this provider knows, put into its request as they are.
     pub extras: Map<String, Json>,
+    /// The form that the answer must have, held by the server itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub constraint: Option<Constraint>,
+    /// Asks for pieces as they are made. Without it the whole comes at once, for servers that know no other way.
+    pub stream: bool,
+    /// A chat-completions body that is sent exactly as it is; of the other fields only `model` (to find the way)
+    /// and `attempt` count then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raw: Option<RawPayload>,
     /// How often this request has been sent, this time included. Whoever tries again counts.
     pub attempt: u32,
 }
@@ -30,6 +39,16 @@ pub struct ToolSpec {
     /// JSON Schema of an object.
     #[serde(default)]
     pub parameters: Json,
+}
+
+/// What holds an answer to a form while it is made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Constraint {
+    /// A grammar in GBNF.
+    Grammar(String),
+    /// JSON of this schema.
+    Json(Json),
 }
 
 /// Whether the model may, must or must not call a tool.
@@ -55,6 +74,12 @@ pub struct Sampling {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_k: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frequency_penalty: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub presence_penalty: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<i64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
@@ -69,6 +94,9 @@ impl Default for ModelRequest {
             tool_choice: ToolChoice::default(),
             sampling: Sampling::default(),
             extras: Map::new(),
+            constraint: None,
+            stream: true,
+            raw: None,
             attempt: 1,
         }
     }

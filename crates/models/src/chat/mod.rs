@@ -4,16 +4,18 @@
 //! Reading is lenient about what people and programs write differently, and names the place of what it cannot
 //! understand. Fields of the application's own (ids, times) are not the model's business and are left out.
 
+mod parts;
 mod read;
 mod write;
 
+pub use parts::{PARTS_FIELD, parts_to_chat};
 pub use read::messages_from_chat;
 pub use write::messages_to_chat;
 
 /// Whose parts [`crate::Part::Opaque`] holds: a part of `content`, fields of a message, fields of a call.
-const CONTENT: &str = "openai";
-const MESSAGE: &str = "openai.message";
-const CALL: &str = "openai.tool_call";
+pub(crate) const CONTENT: &str = "openai";
+pub(crate) const MESSAGE: &str = "openai.message";
+pub(crate) const CALL: &str = "openai.tool_call";
 
 /// Fields of a message that some provider wants back as they were.
 const KEPT_OF_MESSAGE: [&str; 4] = ["reasoning_details", "thinking_blocks", "refusal", "audio"];

@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value as Json};
 
+use super::parts::restored;
 use super::{CALL, CONTENT, ChatError, KEPT_OF_CALL, KEPT_OF_MESSAGE, MESSAGE};
-use crate::limits::{MAX_MESSAGES, MAX_PARTS, MAX_QUOTED_CHARS, MAX_TOOL_CALLS};
+use crate::limits::{MAX_MESSAGES, MAX_PARTS, MAX_TOOL_CALLS};
+use crate::names::quoted;
 use crate::{Image, Message, Part, Role, ToolCall, ToolResult};
 
 /// Reads a list of messages, a single one, or a text that a user says.
@@ -91,6 +93,11 @@ impl Place {
                 provider: MESSAGE.to_owned(),
                 value,
             });
+        }
+        if role == Role::Assistant
+            && let Some(as_they_came) = restored(fields, &parts)
+        {
+            parts = as_they_came;
         }
         Ok(Message { role, name, parts })
     }
@@ -314,10 +321,6 @@ fn kept(fields: &Map<String, Json>, names: &[&str]) -> Option<Json> {
         .filter(|(_, value)| !value.is_null())
         .collect();
     (!kept.is_empty()).then_some(Json::Object(kept))
-}
-
-fn quoted(text: &str) -> String {
-    text.chars().take(MAX_QUOTED_CHARS).collect()
 }
 
 fn kind(json: &Json) -> &'static str {

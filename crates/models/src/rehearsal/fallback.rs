@@ -20,7 +20,8 @@ pub(super) fn fallback(request: &ModelRequest, moment: &Moment) -> String {
         return format!(
             "这是一次排练：这里没有语言模型，只有一份脚本，而脚本里没有与此相符的场景。\
              我收到了 {count} 条消息和 {tools} 个工具，{what}。\
-             想得到真正的回答，请连接一个真实的模型（见 docs/models.md），或者在脚本里加一个场景。"
+             想得到真正的回答，请连接一个真实的模型（本机上的：`innkeeper models discover`；用密钥的：`innkeeper models add <provider>`；\
+             详见 docs/models.md），或者在脚本里加一个场景。"
         );
     }
     let what = match (moment.speaker, echo) {
@@ -32,8 +33,9 @@ pub(super) fn fallback(request: &ModelRequest, moment: &Moment) -> String {
     };
     format!(
         "This is a rehearsal: there is no language model here, only a script, and the script has no scene for this. \
-         I was sent {} and {}, {what}. For a real answer, connect a real model (docs/models.md says how), or add a \
-         scene to the script.",
+         I was sent {} and {}, {what}. For a real answer, connect a real model (`innkeeper models discover` for a \
+         server on this machine, `innkeeper models add <provider>` for one with a key; docs/models.md tells more), or \
+         add a scene to the script.",
         counted(count, "message"),
         counted(tools, "tool"),
     )

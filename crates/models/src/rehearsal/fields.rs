@@ -8,7 +8,8 @@ use regex::{Regex, RegexBuilder};
 
 use super::problem::Problems;
 use super::script::TextTest;
-use crate::limits::{MAX_PATTERN_BYTES, MAX_QUOTED_CHARS, MAX_SCRIPT_LIST};
+use crate::limits::{MAX_PATTERN_BYTES, MAX_SCRIPT_LIST};
+use crate::names::quoted;
 
 pub(super) struct Reader<'p> {
     problems: &'p mut Problems,
@@ -202,25 +203,28 @@ impl<'p> Reader<'p> {
 
     /// A text, or a list of which one is enough.
     pub(super) fn contains(&mut self, node: &Node, at: &str) -> TextTest {
-        let texts = match node.value {
+        let empty = "every message contains an empty text; write what to look for";
+        let texts = self.texts(node, at, empty);
+        TextTest {
+            contains: texts.into_iter().map(str::to_lowercase).collect(),
+            ..TextTest::default()
+        }
+    }
+
+    /// A text or a list of texts. `empty` is what is wrong with an empty one.
+    pub(super) fn texts<'n>(&mut self, node: &'n Node, at: &str, empty: &str) -> Vec<&'n str> {
+        let nodes = match node.value {
             Value::List(_) => self.list(Some(node), at, MAX_SCRIPT_LIST),
             _ => vec![(at.to_owned(), node)],
         };
-        let mut test = TextTest::default();
-        for (at, node) in texts {
+        let mut texts = Vec::with_capacity(nodes.len());
+        for (at, node) in nodes {
             match self.text(Some(node), &at) {
-                Some("") => {
-                    self.wrong(
-                        node,
-                        &at,
-                        "every message contains an empty text; write what to look for",
-                    );
-                }
-                Some(text) => test.contains.push(text.to_lowercase()),
-                None => {}
+                Some("") => self.wrong(node, &at, empty),
+                text => texts.extend(text),
             }
         }
-        test
+        texts
     }
 
     fn pattern(&mut self, node: &Node, at: &str) -> Option<Regex> {
@@ -241,8 +245,4 @@ impl<'p> Reader<'p> {
             })
             .ok()
     }
-}
-
-fn quoted(text: &str) -> String {
-    text.chars().take(MAX_QUOTED_CHARS).collect()
 }

@@ -51,7 +51,7 @@ impl Model for Rehearsal {
     }
 
     fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelStream {
-        let picked = pick::pick(&self.script, &request.messages);
+        let picked = pick::pick(&self.script, &request);
         match picked.scene {
             Some(scene) => {
                 let events = play::play(scene, &picked.moment, request.attempt);
@@ -68,6 +68,10 @@ impl Model for Rehearsal {
 #[cfg(test)]
 #[path = "rehearsal_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "demo_call_tests.rs"]
+mod demo_call_tests;
 
 #[cfg(test)]
 #[path = "demo_tests.rs"]

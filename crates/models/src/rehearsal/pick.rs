@@ -1,12 +1,14 @@
-//! Which scene answers a conversation: decided from the messages alone, so that the same conversation always gets
-//! the same answer.
+//! Which scene answers a conversation: decided from the request alone, so that the same conversation with the same
+//! tools always gets the same answer.
 //!
 //! `times` is counted by going through the conversation once more: at each of its replies it is decided anew which
 //! scene that was.
 
+use std::sync::Arc;
+
 use super::script::{Scene, Script, Speaker, TextTest};
 use super::template::Filling;
-use crate::{Message, Role};
+use crate::{Message, ModelRequest, Role, ToolSpec};
 
 /// What a scene is chosen by.
 #[derive(Debug, Clone)]
@@ -15,8 +17,16 @@ pub(super) struct Moment {
     /// The message that is answered.
     pub(super) text: String,
     lower: String,
+    /// What a person said last.
+    asked: Arc<Words>,
     /// Which reply of the conversation is wanted, counted from 1.
     pub(super) turn: u64,
+}
+
+#[derive(Debug, Default)]
+struct Words {
+    text: String,
+    lower: String,
 }
 
 pub(super) struct Picked<'s> {
@@ -25,36 +35,55 @@ pub(super) struct Picked<'s> {
     pub(super) moment: Moment,
 }
 
-pub(super) fn pick<'s>(script: &'s Script, messages: &[Message]) -> Picked<'s> {
+pub(super) fn pick<'s>(script: &'s Script, request: &ModelRequest) -> Picked<'s> {
+    let messages = &request.messages;
     let system: Vec<String> = messages
         .iter()
         .filter(|message| message.role.instructs())
         .map(Message::text)
         .collect();
-    let system = system.join("\n");
-    let lower = system.to_lowercase();
-    // The instructions as they are now: earlier ones are not in the conversation any more.
+    let system = Words::of(system.join("\n"));
+    // The instructions and tools as they are now: earlier ones are not in the conversation any more.
     let staged: Vec<(usize, &Scene)> = (0..)
         .zip(&script.scenes)
-        .filter(|(_, scene)| fits(&scene.when.system, &system, &lower))
+        .filter(|(_, scene)| {
+            let when = &scene.when;
+            fits(&when.system, &system.text, &system.lower)
+                && (when.tools.is_empty()
+                    || when
+                        .tools
+                        .iter()
+                        .any(|tool| is_offered(tool, &request.tools, &system)))
+        })
         .collect();
 
     let mut played = vec![0_u64; script.scenes.len()];
     let mut turn = 1;
+    let mut asked = Arc::new(Words::default());
     let counts = staged.iter().any(|(_, scene)| scene.when.times.is_some());
-    for (at, _) in (0..)
-        .zip(messages)
-        .filter(|(_, message)| message.role == Role::Assistant)
-    {
-        if counts {
-            let moment = Moment::at(messages.get(..at).unwrap_or_default(), turn);
-            if let Some(count) = choose(&staged, &moment, &played).and_then(|n| played.get_mut(n)) {
-                *count += 1;
+    for (at, message) in messages.iter().enumerate() {
+        match message.role {
+            Role::Assistant => {
+                if counts {
+                    let before = messages.get(..at).unwrap_or_default();
+                    let moment = Moment::at(before, turn, &asked);
+                    let chosen = choose(&staged, &moment, &played);
+                    if let Some(count) = chosen.and_then(|n| played.get_mut(n)) {
+                        *count += 1;
+                    }
+                }
+                turn += 1;
             }
+            Role::User => {
+                let text = message.text();
+                if !is_observation(&text) {
+                    asked = Arc::new(Words::of(text));
+                }
+            }
+            _ => {}
         }
-        turn += 1;
     }
-    let moment = Moment::at(messages, turn);
+    let moment = Moment::at(messages, turn, &asked);
     let chosen = choose(&staged, &moment, &played);
     Picked {
         scene: chosen.and_then(|number| script.scenes.get(number)),
@@ -72,6 +101,7 @@ fn choose(staged: &[(usize, &Scene)], moment: &Moment, played: &[u64]) -> Option
                 .is_none_or(|(from, to)| (from..=to).contains(&moment.turn))
             && when.times.is_none_or(|times| played < times)
             && fits(&when.message, &moment.text, &moment.lower)
+            && fits(&when.asked, &moment.asked.text, &moment.asked.lower)
     });
     fitting.map(|(number, _)| *number)
 }
@@ -89,9 +119,41 @@ fn fits(test: &TextTest, text: &str, lower: &str) -> bool {
             .is_none_or(|pattern| pattern.is_match(text))
 }
 
+/// Natively, under its name or what a provider can carry of it; or in the instructions, which put names of tools in
+/// backticks.
+fn is_offered(tool: &str, native: &[ToolSpec], system: &Words) -> bool {
+    let carried = carried(tool);
+    native
+        .iter()
+        .any(|spec| self::carried(&spec.name) == carried)
+        || system.text.contains(&format!("`{tool}`"))
+}
+
+/// `agent.delegate` is sent as `agent_delegate`, `core:If` as `core__If`.
+fn carried(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for c in name.chars() {
+        match c.is_alphanumeric() {
+            true => out.push(c),
+            false if out.ends_with('_') => {}
+            false => out.push('_'),
+        }
+    }
+    out
+}
+
+impl Words {
+    fn of(text: String) -> Self {
+        Self {
+            lower: text.to_lowercase(),
+            text,
+        }
+    }
+}
+
 impl Moment {
     /// After these messages.
-    fn at(messages: &[Message], turn: u64) -> Self {
+    fn at(messages: &[Message], turn: u64, asked: &Arc<Words>) -> Self {
         let talk = || {
             messages
                 .iter()
@@ -119,6 +181,7 @@ impl Moment {
             speaker,
             lower: text.to_lowercase(),
             text,
+            asked: Arc::clone(asked),
             turn,
         }
     }
@@ -132,3 +195,7 @@ impl Moment {
 fn is_observation(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("Observation:"))
 }
+
+#[cfg(test)]
+#[path = "pick_tests.rs"]
+mod tests;

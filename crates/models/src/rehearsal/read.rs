@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 
 use super::fields::{Fields, Reader};
 use super::problem::{Problems, ScriptError};
-use super::script::{Call, Fault, Reply, Says, Scene, Script, Shape, Speaker, When};
+use super::script::{Call, Fault, Reply, Says, Scene, Script, Shape, Speaker, TextTest, When};
 use super::template::Template;
 use crate::limits::{DEFAULT_CHUNK_CHARS, MAX_DELAY, MAX_RETRY_AFTER, MAX_SCENES, MAX_SCRIPT_LIST};
 use crate::{FinishReason, ModelErrorKind, Usage};
@@ -57,7 +57,7 @@ fn scene(reader: &mut Reader<'_>, node: &Node, at: &str) -> Option<Scene> {
 
 fn when(reader: &mut Reader<'_>, node: &Node, at: &str) -> When {
     let known = [
-        "role", "contains", "equals", "matches", "system", "turn", "times",
+        "role", "contains", "equals", "matches", "asked", "system", "tools", "turn", "times",
     ];
     let Some(fields) = reader.map(node, at, &known) else {
         return When::default();
@@ -65,17 +65,16 @@ fn when(reader: &mut Reader<'_>, node: &Node, at: &str) -> When {
     let role = fields.optional("role");
     let speaker = reader.choice(role, &format!("{at}.role"), &SPEAKERS);
     let message = reader.text_test(fields, at);
-    let at_system = format!("{at}.system");
-    let system = match fields.optional("system") {
-        None => Default::default(),
-        Some(node) if matches!(node.value, Value::Map(_)) => {
-            match reader.map(node, &at_system, &["contains", "equals", "matches"]) {
-                Some(fields) => reader.text_test(fields, &at_system),
-                None => Default::default(),
-            }
-        }
-        Some(node) => reader.contains(node, &at_system),
-    };
+    let [asked, system] = ["asked", "system"].map(|key| {
+        let node = fields.optional(key);
+        node.map_or_else(Default::default, |node| {
+            text_or_map(reader, node, &format!("{at}.{key}"))
+        })
+    });
+    let tools = fields.optional("tools").map(|node| {
+        let names = reader.texts(node, &format!("{at}.tools"), "a tool has a name; write it");
+        names.into_iter().map(str::to_owned).collect()
+    });
     let at_turn = format!("{at}.turn");
     let turns = fields.optional("turn").and_then(|node| match &node.value {
         Value::Map(_) => {
@@ -105,8 +104,21 @@ fn when(reader: &mut Reader<'_>, node: &Node, at: &str) -> When {
         speaker: speaker.unwrap_or_default(),
         message,
         system,
+        asked,
+        tools: tools.unwrap_or_default(),
         turns,
         times,
+    }
+}
+
+/// What is contained, or a map that says more.
+fn text_or_map(reader: &mut Reader<'_>, node: &Node, at: &str) -> TextTest {
+    if !matches!(node.value, Value::Map(_)) {
+        return reader.contains(node, at);
+    }
+    match reader.map(node, at, &["contains", "equals", "matches"]) {
+        Some(fields) => reader.text_test(fields, at),
+        None => TextTest::default(),
     }
 }
 
@@ -297,6 +309,7 @@ fn usage(reader: &mut Reader<'_>, node: &Node, at: &str) -> Option<Usage> {
         completion_tokens,
         cached_tokens,
         reasoning_tokens,
+        cost: None,
     })
 }
 

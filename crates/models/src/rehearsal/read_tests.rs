@@ -104,6 +104,18 @@ fn every_problem_is_told_with_its_place() {
             "line 1, column 38: scenes[0].when.contains: every message contains an empty text",
         ),
         (
+            "scenes: [{reply: a, when: {asked: {contain: b}}}]",
+            "line 1, column 36: scenes[0].when.asked: the key 'contain' means nothing here; there is contains",
+        ),
+        (
+            "scenes: [{reply: a, when: {tools: [b, '']}}]",
+            "line 1, column 39: scenes[0].when.tools[1]: a tool has a name; write it",
+        ),
+        (
+            "scenes: [{reply: a, when: {tools: {b: c}}}]",
+            "line 1, column 35: scenes[0].when.tools: a map stands where a text belongs",
+        ),
+        (
             "scenes: [{reply: a, when: {contains: [b, 3]}}]",
             "line 1, column 42: scenes[0].when.contains[1]: a number stands",
         ),

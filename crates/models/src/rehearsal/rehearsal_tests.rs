@@ -404,7 +404,7 @@ proptest! {
         "command:»»»x«««", "<a>1</a>", " ", "\n", "`", "```", "天", "word",
     ]), 0..12)) {
         let request = ModelRequest::new("", vec![Message::user(pieces.concat())]);
-        let moment = pick::pick(&Script::default(), &request.messages).moment;
+        let moment = pick::pick(&Script::default(), &request).moment;
         let text = fallback::fallback(&request, &moment);
         prop_assert_eq!(parse(&text).calls().count(), 0, "{}", text);
     }

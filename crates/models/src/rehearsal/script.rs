@@ -33,6 +33,10 @@ pub(super) struct When {
     pub(super) speaker: Speaker,
     pub(super) message: TextTest,
     pub(super) system: TextTest,
+    /// What a person said last, however many observations came since.
+    pub(super) asked: TextTest,
+    /// One of them must be offered. Empty if it does not matter.
+    pub(super) tools: Vec<String>,
     /// The first and the last reply of the conversation that this may be.
     pub(super) turns: Option<(u64, u64)>,
     /// How many replies of the conversation this may be.

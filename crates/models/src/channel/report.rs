@@ -1,0 +1,151 @@
+//! What is told of a call when it is over: numbers and names, never contents and never keys.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::route::Candidate;
+use crate::names::quoted;
+use crate::prices::ModelInfo;
+use crate::{FinishReason, ModelError, ModelErrorKind, ModelEvent, Usage};
+
+/// One call: all attempts for one reply.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallReport {
+    /// The name that was asked for.
+    pub asked: String,
+    /// Who answered, or was asked last; `None` if nobody was.
+    pub channel: Option<String>,
+    pub provider: Option<String>,
+    /// The model's name there.
+    pub model: Option<String>,
+    /// What the provider calls the one who answered.
+    pub answered: Option<String>,
+    /// Requests that were sent.
+    pub attempts: u32,
+    /// With the cost, where it is known.
+    pub usage: Option<Usage>,
+    /// From the beginning of the call to the first visible piece.
+    pub first_token: Option<Duration>,
+    pub duration: Duration,
+    pub outcome: CallOutcome,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallOutcome {
+    /// `None` where the provider did not say why it stopped.
+    Finished(Option<FinishReason>),
+    Failed(ModelErrorKind),
+}
+
+/// Takes reports. It must not block: it is called where the reply is read.
+pub trait ReportSink: Send + Sync {
+    fn report(&self, report: CallReport);
+}
+
+/// A call on its way. Reports when it ends, also by being dropped.
+pub(super) struct Running {
+    report: CallReport,
+    sink: Option<Arc<dyn ReportSink>>,
+    /// `None` until it begins and after it has been reported.
+    began: Option<Instant>,
+    prices: ModelInfo,
+    /// The provider has told the cost itself.
+    told_cost: bool,
+    finish: Option<FinishReason>,
+}
+
+impl Running {
+    pub(super) fn new(asked: &str, sink: Option<Arc<dyn ReportSink>>) -> Self {
+        Self {
+            report: CallReport {
+                asked: asked.to_owned(),
+                channel: None,
+                provider: None,
+                model: None,
+                answered: None,
+                attempts: 0,
+                usage: None,
+                first_token: None,
+                duration: Duration::ZERO,
+                outcome: CallOutcome::Failed(ModelErrorKind::Cancelled),
+            },
+            sink,
+            began: None,
+            prices: ModelInfo::default(),
+            told_cost: false,
+            finish: None,
+        }
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.began = Some(Instant::now());
+    }
+
+    pub(super) fn asks(&mut self, candidate: &Candidate, prices: ModelInfo) {
+        self.report.channel = Some(candidate.channel.name().to_owned());
+        self.report.provider = Some(candidate.channel.provider().id.clone());
+        self.report.model = Some(candidate.model.clone());
+        self.prices = prices;
+    }
+
+    pub(super) fn sends(&mut self) {
+        self.report.attempts = self.report.attempts.saturating_add(1);
+    }
+
+    /// The first piece that somebody could see is here.
+    pub(super) fn hears(&mut self) {
+        self.report.first_token = self.began.map(|began| began.elapsed());
+    }
+
+    /// Notes an event on its way out, and fills in what it cost.
+    pub(super) fn passes(&mut self, mut event: ModelEvent) -> ModelEvent {
+        match &mut event {
+            ModelEvent::Started { model, .. } => self.report.answered = Some(quoted(model)),
+            ModelEvent::Finish(reason) => {
+                self.finish = Some(match reason {
+                    FinishReason::Other(word) => FinishReason::Other(quoted(word)),
+                    known => known.clone(),
+                });
+            }
+            ModelEvent::Usage(usage) => {
+                let sum = self.report.usage.get_or_insert_default();
+                self.told_cost |= usage.cost.is_some();
+                sum.update(usage);
+                // Counts come in parts; the cost is always that of all of them.
+                if !self.told_cost {
+                    sum.cost = self.prices.cost(sum);
+                }
+                usage.cost = sum.cost;
+            }
+            ModelEvent::Text(_)
+            | ModelEvent::Reasoning(_)
+            | ModelEvent::ToolCall { .. }
+            | ModelEvent::Opaque { .. } => {}
+        }
+        event
+    }
+
+    pub(super) fn ends(&mut self, error: Option<&ModelError>) {
+        self.report.outcome = match error {
+            Some(error) => CallOutcome::Failed(error.kind),
+            None => CallOutcome::Finished(self.finish.clone()),
+        };
+        self.tell();
+    }
+
+    fn tell(&mut self) {
+        if let (Some(began), Some(sink)) = (self.began.take(), &self.sink) {
+            self.report.duration = began.elapsed();
+            sink.report(self.report.clone());
+        }
+    }
+}
+
+impl Drop for Running {
+    /// Nobody reads it to its end.
+    fn drop(&mut self) {
+        self.tell();
+    }
+}

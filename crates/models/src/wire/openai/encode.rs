@@ -1,0 +1,136 @@
+//! A request as a chat-completions body.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::super::WireRequest;
+use super::messages;
+use crate::provider::{GrammarField, Quirks};
+use crate::wire::overlay::lay_over;
+use crate::{Constraint, ModelError, ModelErrorKind, ModelRequest, Sampling, ToolChoice, ToolSpec};
+
+const PATH: &str = "chat/completions";
+
+pub(in super::super) fn encode(
+    request: &ModelRequest,
+    quirks: &Quirks,
+) -> Result<WireRequest, ModelError> {
+    if let Some(raw) = &request.raw {
+        return Ok(WireRequest {
+            path: PATH.to_owned(),
+            headers: Vec::new(),
+            body: raw.as_str().as_bytes().to_vec(),
+            streams: raw.streams(),
+        });
+    }
+    let mut body = Map::new();
+    // Servers with a single model need no name.
+    if !request.model.is_empty() {
+        body.insert("model".into(), request.model.as_str().into());
+    }
+    body.insert(
+        "messages".into(),
+        messages::encode(&request.messages, quirks),
+    );
+    if !request.tools.is_empty() {
+        body.insert("tools".into(), request.tools.iter().map(tool).collect());
+        if let Some(choice) = tool_choice(&request.tool_choice) {
+            body.insert("tool_choice".into(), choice);
+        }
+    }
+    body.extend(sampling(&request.sampling, quirks));
+    if let Some(constraint) = &request.constraint {
+        body.extend([constrained(constraint, quirks)?]);
+    }
+    body.insert("stream".into(), request.stream.into());
+    if request.stream && quirks.stream_usage {
+        body.insert("stream_options".into(), json!({"include_usage": true}));
+    }
+    lay_over(&mut body, &request.extras);
+    let body = serde_json::to_vec(&body).map_err(|error| {
+        let said = format!("the request cannot be written as JSON: {error}");
+        ModelError::new(ModelErrorKind::Refused, said)
+    })?;
+    Ok(WireRequest {
+        path: PATH.to_owned(),
+        headers: Vec::new(),
+        body,
+        streams: request.stream,
+    })
+}
+
+fn tool(tool: &ToolSpec) -> Json {
+    let mut function = Map::new();
+    function.insert("name".into(), tool.name.as_str().into());
+    if !tool.description.is_empty() {
+        function.insert("description".into(), tool.description.as_str().into());
+    }
+    let parameters = match &tool.parameters {
+        Json::Null => json!({"type": "object", "properties": {}}),
+        schema => schema.clone(),
+    };
+    function.insert("parameters".into(), parameters);
+    json!({"type": "function", "function": function})
+}
+
+/// `auto` is what happens anyway, and not every server knows the field.
+fn tool_choice(choice: &ToolChoice) -> Option<Json> {
+    match choice {
+        ToolChoice::Auto => None,
+        ToolChoice::None => Some("none".into()),
+        ToolChoice::Required => Some("required".into()),
+        ToolChoice::Tool(name) => Some(json!({"type": "function", "function": {"name": name}})),
+    }
+}
+
+fn sampling<'a>(
+    sampling: &'a Sampling,
+    quirks: &'a Quirks,
+) -> impl Iterator<Item = (String, Json)> + 'a {
+    let number = |number: Option<f64>| number.filter(|number| number.is_finite()).map(Json::from);
+    let max_tokens = sampling.max_tokens.or(quirks.default_max_tokens);
+    let fields = [
+        ("temperature", number(sampling.temperature)),
+        (quirks.max_tokens_field.as_str(), max_tokens.map(Json::from)),
+        ("top_p", number(sampling.top_p)),
+        ("top_k", sampling.top_k.map(Json::from)),
+        ("frequency_penalty", number(sampling.frequency_penalty)),
+        ("presence_penalty", number(sampling.presence_penalty)),
+        ("seed", sampling.seed.map(Json::from)),
+        (
+            "stop",
+            (!sampling.stop.is_empty()).then(|| json!(sampling.stop)),
+        ),
+    ];
+    fields
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+}
+
+fn constrained(constraint: &Constraint, quirks: &Quirks) -> Result<(String, Json), ModelError> {
+    let refused = |said: &str| Err(ModelError::new(ModelErrorKind::Refused, said));
+    match (constraint, quirks.grammar) {
+        (Constraint::Grammar(text), Some(GrammarField::Grammar)) => {
+            Ok(("grammar".into(), text.as_str().into()))
+        }
+        (Constraint::Grammar(text), Some(GrammarField::StructuredOutputs)) => {
+            Ok(("structured_outputs".into(), json!({"grammar": text})))
+        }
+        (Constraint::Grammar(_), None) => refused(
+            "this provider is not known to hold answers to a grammar; if its server does, set `quirks.grammar` of \
+             the provider to `grammar` (llama.cpp) or `structured_outputs` (vLLM), else leave the constraint out",
+        ),
+        (Constraint::Json(schema), _) if quirks.json_schema => {
+            let format = json!({"name": "answer", "schema": schema, "strict": true});
+            let format = json!({"type": "json_schema", "json_schema": format});
+            Ok(("response_format".into(), format))
+        }
+        (Constraint::Json(_), _) => refused(
+            "this provider is not known to hold answers to a JSON schema; if its server does, set \
+             `quirks.json_schema` of the provider to true, else leave the constraint out",
+        ),
+    }
+}
+
+#[cfg(test)]
+#[path = "encode_tests.rs"]
+mod tests;

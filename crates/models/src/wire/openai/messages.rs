@@ -1,0 +1,112 @@
+//! A conversation as chat-completions servers take it.
+//!
+//! `chat` knows the shape; here it is narrowed to what servers accept of it. Files may hold more than may be sent.
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::provider::Quirks;
+use crate::{Message, messages_to_chat};
+
+pub(super) fn encode(messages: &[Message], quirks: &Quirks) -> Json {
+    let Json::Array(written) = messages_to_chat(messages) else {
+        return json!([]);
+    };
+    let mut sent = Vec::with_capacity(written.len());
+    // What results show besides text. Nothing may stand between the results of one turn, so it waits for their end.
+    let mut shown = Vec::new();
+    for message in written {
+        let Json::Object(mut message) = message else {
+            continue;
+        };
+        let role = message
+            .get("role")
+            .and_then(Json::as_str)
+            .unwrap_or_default();
+        match role {
+            "tool" => {
+                show_apart(&mut message, &mut shown);
+                sent.push(Json::Object(message));
+                continue;
+            }
+            "assistant" => of_assistant(&mut message, quirks),
+            "developer" if !quirks.developer_role => {
+                message.insert("role".into(), "system".into());
+                join_texts(&mut message, "\n");
+            }
+            _ => join_texts(&mut message, "\n"),
+        }
+        sent.extend(tell(&mut shown));
+        sent.push(Json::Object(message));
+    }
+    sent.extend(tell(&mut shown));
+    Json::Array(sent)
+}
+
+fn of_assistant(message: &mut Map<String, Json>, quirks: &Quirks) {
+    if !quirks.reasoning_back {
+        message.shift_remove("reasoning_content");
+    }
+    // Words before and after a call are one text.
+    join_texts(message, "");
+    let calls = message.get_mut("tool_calls").and_then(Json::as_array_mut);
+    for call in calls.into_iter().flatten() {
+        // Chat templates read arguments as JSON and fall over nothing at all.
+        let arguments = call.pointer_mut("/function/arguments");
+        if let Some(Json::String(arguments)) = arguments
+            && arguments.trim().is_empty()
+        {
+            *arguments = "{}".into();
+        }
+    }
+    if !message.contains_key("tool_calls")
+        && let Some(content @ Json::Null) = message.get_mut("content")
+    {
+        *content = "".into();
+    }
+}
+
+/// Servers that know only one text per message are more than those that know lists of them.
+fn join_texts(message: &mut Map<String, Json>, between: &str) {
+    let Some(Json::Array(parts)) = message.get("content") else {
+        return;
+    };
+    let texts: Option<Vec<&str>> = parts.iter().map(only_text).collect();
+    if let Some(texts) = texts {
+        let joined = texts.join(between);
+        message.insert("content".into(), joined.into());
+    }
+}
+
+fn only_text(part: &Json) -> Option<&str> {
+    let fields = part.as_object().filter(|fields| fields.len() == 2)?;
+    let is_text = fields.get("type").is_some_and(|kind| kind == "text");
+    is_text.then(|| fields.get("text")?.as_str()).flatten()
+}
+
+/// Takes out of a result what is no text, for results can hold nothing else.
+fn show_apart(message: &mut Map<String, Json>, shown: &mut Vec<Json>) {
+    let Some(Json::Array(parts)) = message.get_mut("content") else {
+        return;
+    };
+    let (texts, others): (Vec<Json>, Vec<Json>) = std::mem::take(parts)
+        .into_iter()
+        .partition(|part| only_text(part).is_some());
+    let text = |name| message.get(name).and_then(Json::as_str);
+    if !others.is_empty() {
+        let id = text("tool_call_id").unwrap_or_default();
+        let whose = match text("name") {
+            Some(name) => format!("This belongs to the result of {name} ({id}):"),
+            None => format!("This belongs to the result of {id}:"),
+        };
+        shown.push(json!({"type": "text", "text": whose}));
+        shown.extend(others);
+    }
+    let texts: Vec<&str> = texts.iter().filter_map(only_text).collect();
+    let texts = texts.join("\n");
+    message.insert("content".into(), texts.into());
+}
+
+fn tell(shown: &mut Vec<Json>) -> Option<Json> {
+    let parts = std::mem::take(shown);
+    (!parts.is_empty()).then(|| json!({"role": "user", "content": parts}))
+}
