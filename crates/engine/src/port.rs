@@ -72,6 +72,11 @@ pub trait ToolListener: Send + Sync {
 /// Nobody listens.
 impl ToolListener for () {}
 
+/// Marks the chunk with the parts of an answer, as whoever asks the model writes and reads them.
+pub const PARTS_ROLE: &str = "parts";
+/// Where they stand in the message.
+pub const PARTS_FIELD: &str = "innkeeper_parts";
+
 /// One request to a language model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelCall {
@@ -86,7 +91,8 @@ pub struct ModelCall {
 }
 
 /// Chunks as they come: text, tool calls (`{index, id?, name?, arguments?}`), usage, a reason to finish
-/// (`content` is the reason's name). Reasoning is a custom chunk with `"role": "reasoning"`.
+/// (`content` is the reason's name). Reasoning is a custom chunk with `"role": "reasoning"`. A last custom chunk of the
+/// role [`PARTS_ROLE`] holds what the provider wants back unchanged; it is kept with the message as [`PARTS_FIELD`].
 pub type ModelChunks = Pin<Box<dyn Stream<Item = Result<Chunk, NodeError>> + Send>>;
 
 #[async_trait]

@@ -1,5 +1,6 @@
 //! What can be typed: commands, options and their help texts. Decides nothing.
 
+mod models;
 mod plugin;
 mod tools;
 mod workflow;
@@ -11,6 +12,10 @@ use innkeeper_protocol::Dialect;
 
 use crate::lang::Lang;
 
+pub(crate) use models::{
+    ExamDialect, ModelsAddArgs, ModelsCommand, ModelsDiscoverArgs, ModelsListArgs,
+    ModelsRemoveArgs, ModelsScoreArgs, ModelsTestArgs,
+};
 pub(crate) use plugin::{
     CheckArgs, ConfigAction, ConfigArgs, ConfigScopeArgs, EnableArgs, NewArgs, PluginCommand,
     TemplateChoice,
@@ -30,6 +35,7 @@ Examples:
   innkeeper tools list                      What can be called
   innkeeper tools call dice.roll formula=2d6 Call one tool yourself
   innkeeper workflow run greet.json         Run a workflow
+  innkeeper models add openrouter           Connect a language model
   innkeeper plugin list                     Plugins and whether they are switched on
   innkeeper doctor                          What works on this machine, and what does not
   innkeeper --lang zh tools list            Give messages in Chinese
@@ -73,7 +79,7 @@ Examples:
   innkeeper doctor                          One line for each thing that was looked at
   innkeeper doctor --json | jq '.sandbox.layers[] | select(.active | not)'
 
-Looks at the folder for settings and data, the settings, the secrets, the database, the plugins, the \
+Looks at the folder for settings and data, the settings, the secrets, the models, the database, the plugins, the \
 interpreters for scripts and the layers of the sandbox. Changes nothing. A line begins with ok, warn (it \
 works, though not all there could be) or fail (something that is needed does not work).
 
@@ -141,6 +147,14 @@ pub(crate) enum Command {
         arg_required_else_help = false
     )]
     Workflow(WorkflowCommand),
+    /// Connect language models, list, test and score them
+    #[command(
+        subcommand,
+        after_help = models::EXAMPLES,
+        max_term_width = 100,
+        arg_required_else_help = false
+    )]
+    Models(ModelsCommand),
     /// See, check, begin, configure and switch plugins
     #[command(
         subcommand,

@@ -1,5 +1,6 @@
 //! The help texts of `cli` in Chinese. A test fails when a command or an option has none.
 
+mod models;
 mod plugin;
 mod tools;
 mod workflow;
@@ -9,7 +10,7 @@ use clap::{Arg, ArgAction, Command, CommandFactory};
 use crate::cli::Cli;
 
 /// Everything that has a help text: the command it belongs to (empty for all), its id, the text. Those of
-/// `tools`, `workflow` and `plugin` stand in files of their own.
+/// `tools`, `workflow`, `models` and `plugin` stand in files of their own.
 const ARGUMENTS: &[(&str, &str, &str)] = &[
     (
         "",
@@ -59,6 +60,7 @@ const EXAMPLES: &str = "\
   innkeeper tools list                      可以调用的工具
   innkeeper tools call dice.roll formula=2d6 亲自调用一个工具
   innkeeper workflow run greet.json         运行一个工作流
+  innkeeper models add openrouter           接入一个语言模型
   innkeeper plugin list                     插件及其状态
   innkeeper doctor                          本机上什么正常、什么不正常
 
@@ -83,7 +85,7 @@ const DOCTOR_EXAMPLES: &str = "\
   innkeeper doctor                          每个检查项一行
   innkeeper doctor --json | jq '.sandbox.layers[] | select(.active | not)'
 
-检查数据文件夹、设置、密钥、数据库、插件、脚本的解释器，以及沙箱的各层。不改动任何东西。
+检查数据文件夹、设置、密钥、模型、数据库、插件、脚本的解释器，以及沙箱的各层。不改动任何东西。
 每行以 ok（正常）、warn（可用但不完整）或 fail（所需的东西不正常）开头。
 
 退出码：0 所需的一切都正常，1 有不正常的，2 用法有误。";
@@ -95,6 +97,7 @@ fn arguments() -> impl Iterator<Item = &'static (&'static str, &'static str, &'s
         .iter()
         .chain(tools::ARGUMENTS)
         .chain(workflow::ARGUMENTS)
+        .chain(models::ARGUMENTS)
         .chain(plugin::ARGUMENTS)
 }
 
@@ -103,6 +106,7 @@ fn commands() -> impl Iterator<Item = &'static (&'static str, &'static str, &'st
         .iter()
         .chain(tools::COMMANDS)
         .chain(workflow::COMMANDS)
+        .chain(models::COMMANDS)
         .chain(plugin::COMMANDS)
 }
 

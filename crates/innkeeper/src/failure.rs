@@ -4,6 +4,7 @@
 //! name or an argument holds.
 
 mod home;
+mod models;
 mod plugin;
 mod settings;
 mod tools;
@@ -18,6 +19,7 @@ use crate::lang::Lang;
 use crate::limits::{MAX_REPLY_BYTES, MAX_SHOWN_CHARS, MAX_SHOWN_MESSAGE_CHARS, MIB};
 
 pub(crate) use home::HomeFault;
+pub(crate) use models::ModelFault;
 pub(crate) use plugin::PluginFault;
 pub(crate) use settings::{SettingsFault, Spot};
 pub(crate) use tools::{Expected, ToolFault};
@@ -45,6 +47,7 @@ pub(crate) enum Failure {
     Store(StoreError),
     Tool(ToolFault),
     Plugin(PluginFault),
+    Model(ModelFault),
     Workflow(WorkflowFault),
     /// The system has no room for another thread, or the like.
     System(io::Error),
@@ -146,6 +149,7 @@ impl Failure {
             Self::Store(error) => error.code(),
             Self::Tool(fault) => fault.code(),
             Self::Plugin(fault) => fault.code(),
+            Self::Model(fault) => fault.code(),
             Self::Workflow(fault) => fault.code(),
             Self::System(_) => "system.failed",
             Self::Unwritable(_) | Self::ReaderGone => "output.unwritable",
@@ -158,6 +162,7 @@ impl Failure {
             Self::Unwritable(_) | Self::System(_) | Self::Store(_) => 1,
             Self::Tool(fault) => fault.exit_code(),
             Self::Plugin(fault) => fault.exit_code(),
+            Self::Model(fault) => fault.exit_code(),
             Self::Workflow(fault) => fault.exit_code(),
             _ => 2,
         }
@@ -227,6 +232,7 @@ impl Failure {
             Self::Store(error) => message(&error.to_string()),
             Self::Tool(fault) => fault.english(),
             Self::Plugin(fault) => fault.english(),
+            Self::Model(fault) => fault.english(),
             Self::Workflow(fault) => fault.sentence(Lang::En),
             Self::System(error) => format!(
                 "the system cannot start what is needed ({}); end other programs and try again",
@@ -291,6 +297,7 @@ impl Failure {
             Self::Store(error) => format!("数据库出错：{}", message(&error.to_string())),
             Self::Tool(fault) => fault.chinese(),
             Self::Plugin(fault) => fault.chinese(),
+            Self::Model(fault) => fault.chinese(),
             Self::Workflow(fault) => fault.sentence(Lang::Zh),
             Self::System(error) => format!(
                 "系统无法启动所需的线程（{}）；请结束其他程序后重试",
@@ -418,6 +425,7 @@ from_faults! {
     StoreError => Store;
     ToolFault => Tool;
     PluginFault => Plugin;
+    ModelFault => Model;
     WorkflowFault => Workflow;
 }
 

@@ -8,6 +8,7 @@ fn one_of_each() -> Vec<Failure> {
     all.extend(settings::one_of_each().into_iter().map(Failure::Settings));
     all.extend(tools::one_of_each().into_iter().map(Failure::Tool));
     all.extend(plugin::one_of_each().into_iter().map(Failure::Plugin));
+    all.extend(models::one_of_each().into_iter().map(Failure::Model));
     all.extend(workflow::one_of_each().into_iter().map(Failure::Workflow));
     all.extend(of_store().into_iter().map(Failure::Store));
     all

@@ -47,6 +47,15 @@ pub(crate) const MAX_SCRIPT_PROCESSES: u32 = 4_096;
 pub(crate) const MAX_SCRIPT_CPU_SECONDS: u32 = 86_400;
 pub(crate) const MAX_SCRIPT_PARALLEL: u32 = 256;
 
+// Exams of models.
+
+/// Tokens of one answer: a model that does not stop would take all the time there is.
+pub(crate) const MAX_EXAM_TOKENS: u32 = 4_096;
+/// Calls that a grammar allows in one answer.
+pub(crate) const MAX_EXAM_CALLS: usize = 4;
+/// Wrong answers that are told one by one.
+pub(crate) const MAX_EXAM_FAULTS: usize = 20;
+
 // Workflows.
 
 /// Largest workflow file, in bytes; what the engine reads.

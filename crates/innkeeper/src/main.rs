@@ -87,6 +87,7 @@ fn run(cli: &Cli, lang: Lang) -> Result<Ended, Failure> {
         Command::Call(args) => commands::call::run(args, &home()?, &screen),
         Command::Tools(command) => commands::tools::run(command, &home()?, &screen),
         Command::Workflow(command) => commands::workflow::run(command, &home()?, &screen),
+        Command::Models(command) => commands::models::run(command, &home()?, &screen),
         Command::Plugin(command) => commands::plugin::run(command, home, &screen),
         Command::Doctor => commands::doctor::run(home(), &screen),
     }

@@ -1,134 +1,112 @@
-use innkeeper_protocol::ToolDefinition;
+use innkeeper_protocol::ErrorCode;
 
 use super::*;
+use crate::settings::Settings;
 
-fn user(text: &str) -> Vec<Json> {
-    vec![json!({"role": "user", "content": text})]
-}
-
-async fn ask(port: &EngineModels, call: ModelCall) -> Result<Vec<Json>, NodeError> {
-    let mut chunks = port.stream(call, CancellationToken::new()).await?;
-    let mut all = Vec::new();
-    while let Some(chunk) = chunks.next().await {
-        all.push(serde_json::to_value(chunk?).unwrap());
+fn house(text: &str, secrets: &str) -> (tempfile::TempDir, Result<HouseModels, Failure>) {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::of(Some(folder.path())).unwrap();
+    if !secrets.is_empty() {
+        let path = home.file("secrets.toml");
+        std::fs::write(&path, secrets).unwrap();
+        #[cfg(unix)]
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600))
+            .unwrap();
     }
-    Ok(all)
-}
-
-fn of<'c>(chunks: &'c [Json], kind: &str) -> Vec<&'c Json> {
-    let wanted = chunks.iter().filter(|chunk| chunk["type"] == kind);
-    wanted.map(|chunk| &chunk["content"]).collect()
-}
-
-#[tokio::test]
-async fn the_rehearsal_model_answers_where_none_is_named() {
-    let models = EngineModels(open(None).unwrap());
-    for model in ["", "rehearsal"] {
-        let call = ModelCall {
-            model: model.to_owned(),
-            messages: user("hello"),
-            ..ModelCall::default()
-        };
-        let chunks = ask(&models, call).await.unwrap();
-        let text: String = of(&chunks, "text_chunk")
-            .iter()
-            .filter_map(|text| text.as_str())
-            .collect();
-        assert!(!text.is_empty(), "{chunks:?}");
-        assert_eq!(of(&chunks, "finish_reason_chunk"), ["stop"]);
-    }
-    let call = ModelCall {
-        model: "gpt-9".to_owned(),
-        messages: user("hello"),
-        ..ModelCall::default()
-    };
-    let error = ask(&models, call).await.unwrap_err();
-    assert_eq!(
-        (error.code.as_str(), error.permanent),
-        ("model.unknown", true)
-    );
-    assert!(error.message.contains("rehearsal"), "{error}");
-}
-
-#[tokio::test]
-async fn what_makes_no_sense_is_said() {
-    let models = EngineModels(open(None).unwrap());
-    let strange = ModelCall {
-        messages: vec![json!({"role": "ghost", "content": "boo"})],
-        ..ModelCall::default()
-    };
-    let warm = ModelCall {
-        messages: user("hello"),
-        parameters: Map::from_iter([("temperature".to_owned(), json!("warm"))]),
-        ..ModelCall::default()
-    };
-    for (call, code) in [(strange, "model.messages"), (warm, "model.parameters")] {
-        let error = ask(&models, call).await.unwrap_err();
-        assert_eq!(error.code, code);
-    }
+    let settings = Settings::parse("innkeeper.toml", text).unwrap();
+    let house = HouseModels::open(&home, &settings.models, None);
+    (folder, house)
 }
 
 #[test]
-fn a_request_is_split_into_what_all_know_and_the_rest() {
-    let tool = ToolDefinition::new(
-        "File.Read",
-        "Reads.",
-        json!({"type": "object", "properties": {"file_path": {"type": "string"}}}),
-    );
-    let native = Protocol::Native(Provider::OpenAi);
-    let manifest = render_manifest([&tool], native, Locale::En);
-    let call = ModelCall {
-        messages: user("hello"),
-        parameters: json!({"temperature": 0.5, "stop": "END", "seed": null, "min_p": 0.1, "tool_choice": "required"})
-            .as_object()
-            .cloned()
-            .unwrap(),
-        ..ModelCall::default()
-    };
-    let request = request(call, &manifest).unwrap();
-    assert_eq!(request.sampling.temperature, Some(0.5));
-    assert_eq!(request.sampling.stop, ["END"]);
-    assert_eq!(request.tool_choice, ToolChoice::Required);
-    assert_eq!(Json::Object(request.extras), json!({"min_p": 0.1}));
-    assert_eq!(request.tools.len(), 1);
-    // A name that a provider can carry, and back.
-    let name = &request.tools[0].name;
-    assert!(!name.contains('.'), "{name}");
-    let piece = ModelEvent::ToolCall {
-        index: 0,
-        id: Some("c1".into()),
-        name: Some(name.clone()),
-        arguments_delta: "{}".into(),
-    };
-    let chunk = chunk(piece, &manifest.aliases).unwrap();
-    let expected = json!({"index": 0, "id": "c1", "name": "File.Read", "arguments": "{}"});
-    assert_eq!(chunk.content.as_json(), &expected);
-}
-
-#[test]
-fn reasoning_is_marked_and_connections_are_not_told() {
-    let aliases = render_manifest([], Protocol::Native(Provider::OpenAi), Locale::En).aliases;
-    let reasoning = chunk(ModelEvent::Reasoning("hm".into()), &aliases).unwrap();
-    let told = serde_json::to_value(&reasoning).unwrap();
-    assert_eq!(
-        told,
-        json!({"type": "custom", "content": "hm", "role": "reasoning"})
-    );
-    let started = ModelEvent::Started {
-        model: "m".into(),
-        response_id: None,
-    };
-    assert!(chunk(started, &aliases).is_none());
-}
-
-#[test]
-fn errors_of_a_model_keep_their_names() {
-    for (kind, code, permanent) in [
-        (ModelErrorKind::RateLimited, "model.rate_limited", false),
-        (ModelErrorKind::Unauthorized, "model.unauthorized", true),
-        (ModelErrorKind::Cancelled, "run.cancelled", true),
+fn the_default_is_chosen_or_the_first_that_is_ready_and_named_or_the_rehearsal() {
+    const OPEN: &str = "[[models.channels]]\nname = \"ollama\"\n";
+    const LACKING: &str = "[[models.channels]]\nname = \"openai\"\nkeys = \"secret:models.none\"\nmodels = [\"gpt-5\"]\n";
+    const NAMED: &str = "[[models.channels]]\nname = \"vllm\"\nmodels = [\"q-*\", \"q-1\"]\n";
+    for (text, expected) in [
+        (String::new(), "rehearsal"),
+        (OPEN.to_owned(), "rehearsal"),
+        (format!("{LACKING}{OPEN}{NAMED}"), "vllm/q-1"),
+        (format!("{NAMED}disabled = true\n"), "rehearsal"),
+        (format!("[models]\ndefault = \"mine\"\n{NAMED}"), "mine"),
     ] {
-        let error = told(&ModelError::new(kind, "no"));
-        assert_eq!((error.code.as_str(), error.permanent), (code, permanent));
+        let (_folder, house) = house(&text, "");
+        assert_eq!(
+            house.unwrap().models.default_name(),
+            Some(expected),
+            "{text}"
+        );
     }
+}
+
+#[test]
+fn keys_are_found_by_their_names_and_hidden() {
+    let text = "[[models.channels]]\nname = \"lab.one\"\nprovider = \"openai\"\n\
+                [[models.channels]]\nname = \"two\"\nprovider = \"anthropic\"\nkeys = \"secret:elsewhere.key\"\n\
+                [[models.channels]]\nname = \"three\"\nprovider = \"custom\"\nbase_url = \"http://127.0.0.1:1\"\n\
+                headers = {\"x-key\" = \"${PATH}\"}\n";
+    let secrets =
+        "[models.lab]\none = \"marker-one-0123\"\n[elsewhere]\nkey = \"marker-two-0123\"\n";
+    let (_folder, house) = house(text, secrets);
+    let house = house.unwrap();
+    for channel in house.channels() {
+        assert_eq!(channel.ready(), Ok(()), "{}", channel.name());
+    }
+    let path = std::env::var("PATH").unwrap();
+    let text = format!("a marker-one-0123 b marker-two-0123 c {}", path.trim());
+    let hidden = house.redactor.redact_text(&text).into_owned();
+    assert_eq!(
+        hidden,
+        "a [secret models.lab.one] b [secret elsewhere.key] c [secret PATH]"
+    );
+}
+
+#[test]
+fn what_does_not_fit_is_named_with_its_line() {
+    let channel = "[[models.channels]]\nname = \"a\"\nprovider = \"ollama\"\n";
+    for (text, line, said) in [
+        (
+            "\n[[models.channels]]\nname = \"opnai\"\n".to_owned(),
+            "line 2",
+            "did you mean \"openai\"?",
+        ),
+        (format!("{channel}{channel}"), "line 4", "two channels"),
+        (
+            format!("{channel}[[models.routes]]\nmodel = \"x\"\nto = [\"b\"]\n"),
+            "line 4",
+            "routes[0].to[0]",
+        ),
+        (
+            format!("{channel}[models.aliases]\nx = \"x\"\n"),
+            "line",
+            "circle",
+        ),
+    ] {
+        let (_folder, house) = house(&text, "");
+        let failure = house.err().unwrap();
+        let sentence = failure.sentence(crate::lang::Lang::En);
+        assert_eq!(failure.code(), "settings.invalid");
+        assert!(
+            sentence.contains(line) && sentence.contains(said),
+            "{sentence}"
+        );
+    }
+}
+
+#[test]
+fn a_vendor_is_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::of(Some(folder.path())).unwrap();
+    std::fs::create_dir(home.file(PROVIDERS)).unwrap();
+    let file = home.file(PROVIDERS).join("acme.toml");
+    std::fs::write(
+        &file,
+        "[acme]\nbase_url = \"http://127.0.0.1:1/v1\"\nauth = \"none\"\n",
+    )
+    .unwrap();
+    let settings = Settings::parse("f", "[[models.channels]]\nname = \"acme\"\n").unwrap();
+    let house = HouseModels::open(&home, &settings.models, None).unwrap();
+    assert_eq!(house.channels()[0].ready(), Ok(()));
+    let error = house.models.get("acme").err().unwrap();
+    assert_eq!(error.code(), ErrorCode::ModelRequestFailed);
 }

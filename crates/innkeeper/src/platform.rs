@@ -15,14 +15,12 @@ use innkeeper_tools::policy::Approver;
 use innkeeper_tools::registry::RegisterError;
 use innkeeper_tools::script::{Interpreters, SandboxRunner};
 use innkeeper_tools::workflow::{BusPublisher, WorkflowParts, WorkflowService};
-use innkeeper_tools::{
-    BudgetLimits, FileLayer, Parts, Redactor, Secrets, SystemClock, ToolManager, builtin,
-};
+use innkeeper_tools::{BudgetLimits, FileLayer, Parts, Secrets, SystemClock, ToolManager, builtin};
 use jiff::tz::TimeZone;
 
-use crate::failure::{Failure, HomeFault, SettingsFault, message, shown};
+use crate::failure::{Failure, HomeFault};
 use crate::home::Home;
-use crate::models::{self, EngineModels};
+use crate::models::{EngineModels, HouseModels};
 use crate::settings::{self, Scripts, Settings};
 
 pub(crate) struct Platform {
@@ -42,7 +40,9 @@ impl Platform {
         };
         let files = FileLayer::open(home.path()).map_err(|error| unusable(&error))?;
         let secrets = Secrets::new(home.file("secrets.toml"));
-        let known = secrets.all().map_err(|error| unusable(&error))?;
+        // A file that others can read, or that cannot be read at all, stops everything.
+        secrets.names().map_err(|error| unusable(&error))?;
+        let models = HouseModels::open(home, &settings.models, None)?;
         let store = open_store(home).await?;
         let tools = ToolManager::new(Parts {
             files: files.clone(),
@@ -52,10 +52,7 @@ impl Platform {
             policy: settings.policy.clone(),
             clock: Arc::new(SystemClock),
         });
-        let named = known
-            .iter()
-            .map(|(name, secret)| (name.to_string(), secret));
-        tools.set_redactor(Redactor::new(named));
+        tools.set_redactor(models.redactor.clone());
 
         let sandbox = open_sandbox(&settings.scripts, home).map_err(|error| unusable(&error))?;
         let interpreters = Interpreters::default().closing(home.path());
@@ -67,7 +64,7 @@ impl Platform {
             limits: CodeLimits::from(&settings.scripts.limits()),
         };
         register_builtins(&tools, settings.http.clone(), code).map_err(|error| unusable(&error))?;
-        let workflows = open_workflows(home, &settings, &tools)?;
+        let workflows = open_workflows(home, models, &tools);
         let plugins = PluginManager::new(PluginParts {
             manager: tools.clone(),
             loader: PluginLoader::new(plugin_folders(home, &settings)).closing(home.path()),
@@ -99,23 +96,13 @@ impl Platform {
 }
 
 /// The engine with all that its nodes may ask for. Plugins bring further nodes.
-fn open_workflows(
-    home: &Home,
-    settings: &Settings,
-    tools: &ToolManager,
-) -> Result<WorkflowService, Failure> {
-    let script = settings.models.rehearsal.as_ref();
-    let script = script.map(|path| home.path().join(path));
-    let models = models::open(script.as_deref()).map_err(|error| SettingsFault::Unreadable {
-        path: shown(&script.unwrap_or_default().to_string_lossy()),
-        why: message(&error.to_string()),
-    })?;
-    Ok(WorkflowService::new(WorkflowParts {
+fn open_workflows(home: &Home, models: HouseModels, tools: &ToolManager) -> WorkflowService {
+    WorkflowService::new(WorkflowParts {
         engine: ExecutionEngine::new(NodeManager::new(), EngineOptions::default()),
         home: home.path().to_owned(),
-        models: Some(Arc::new(EngineModels(models))),
+        models: Some(Arc::new(EngineModels(models.models))),
         bus: tools.bus().clone(),
-    }))
+    })
 }
 
 /// This very binary is what starts programs in it.

@@ -3,6 +3,7 @@
 //! Owns the shape of the file and where in it something is wrong. A file that cannot be taken as it stands stops
 //! the command: it may hold what is forbidden, and a rule that nobody reads would forbid nothing.
 
+mod models;
 mod scripts;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use innkeeper_tools::{BudgetLimits, Pattern, ToolLimit};
 use serde::Deserialize;
 use toml::de::{DeTable, DeValue};
 
+pub(crate) use self::models::ModelSettings;
 pub(crate) use self::scripts::Scripts;
 use crate::failure::{SettingsFault, Spot, cause, message, shown};
 use crate::limits::MAX_SETTINGS_BYTES;
@@ -56,13 +58,6 @@ pub(crate) struct Plugins {
     pub(crate) paths: Vec<PathBuf>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct ModelSettings {
-    /// A script for the rehearsal model in the place of its own; a relative path counts from `<home>`.
-    pub(crate) rehearsal: Option<PathBuf>,
-}
-
 /// How many calls one command may make.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -89,7 +84,7 @@ impl Limits {
 const KNOWN: &[(&str, &[&str])] = &[
     ("scripts", scripts::KEYS),
     ("plugins", &["paths"]),
-    ("models", &["rehearsal"]),
+    ("models", models::KEYS),
     (
         "http",
         &[
@@ -143,7 +138,8 @@ impl Settings {
         Self::parse(&name, &text)
     }
 
-    fn parse(path: &str, text: &str) -> Result<Self, SettingsFault> {
+    /// What a text says that is called `path`.
+    pub(crate) fn parse(path: &str, text: &str) -> Result<Self, SettingsFault> {
         let invalid = |error: toml::de::Error| SettingsFault::Invalid {
             at: spot(path, text, error.span().map_or(0, |span| span.start)),
             why: message(error.message()),
@@ -151,7 +147,7 @@ impl Settings {
         let document = DeTable::parse(text).map_err(invalid)?;
         let document = document.get_ref();
         check_keys(path, text, document)?;
-        let written: Written = toml::from_str(text).map_err(invalid)?;
+        let mut written: Written = toml::from_str(text).map_err(invalid)?;
         let policy = Policy::new(written.policy.rules).map_err(|error| {
             let rule = rules(document).nth(error.number.saturating_sub(1));
             SettingsFault::Invalid {
@@ -159,6 +155,7 @@ impl Settings {
                 why: message(&error.to_string()),
             }
         })?;
+        written.models.locate(path, text, document);
         Ok(Self {
             scripts: written.scripts,
             plugins: written.plugins,
@@ -185,6 +182,9 @@ fn check_keys(path: &str, text: &str, document: &DeTable<'_>) -> Result<(), Sett
         if let Some(table) = document.get(*section).and_then(table_in) {
             check(path, text, table, keys)?;
         }
+    }
+    if let Some(section) = document.get("models").and_then(table_in) {
+        models::check_keys(path, text, section)?;
     }
     for rule in rules(document).filter_map(table_in) {
         check(path, text, rule, RULE_KEYS)?;

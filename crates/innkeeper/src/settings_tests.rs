@@ -176,3 +176,57 @@ fn the_documented_file_is_one_that_is_taken() {
         assert!(text.contains(section) && mentioned, "{section}");
     }
 }
+
+#[test]
+fn every_key_of_models_is_taken() {
+    let text = r#"
+[models]
+default = "best"
+rehearsal = "r.yaml"
+[[models.channels]]
+name = "lab"
+provider = "custom"
+base_url = "http://127.0.0.1:1/v1"
+keys = ["secret:models.lab", "${LAB_KEY}"]
+headers = { x-team = "blue" }
+models = ["a", "b-*"]
+rename = { here = "there" }
+disabled = true
+timeouts = { connect_ms = 1, first_byte_ms = 2, idle_ms = 3, total_ms = 4 }
+retries = 1
+context = 8192
+max_tokens = 100
+stream = false
+grammar = "grammar"
+[models.channels.quirks]
+max_tokens_field = "n"
+developer_role = true
+stream_usage = false
+grammar = "structured_outputs"
+json_schema = false
+reasoning_back = true
+default_max_tokens = 5
+[[models.routes]]
+model = "a"
+to = ["lab"]
+[models.aliases]
+best = "lab/a"
+[models.info."lab/*"]
+input = 1.0
+output = 2
+cached_input = 0.5
+context = 9
+max_output = 3
+"#;
+    let models = Settings::parse("f", text).unwrap().models;
+    assert_eq!(models.default.as_deref(), Some("best"));
+    assert_eq!(models.channels.len(), 1);
+    assert_eq!(models.channels[0].keys.len(), 2);
+    assert_eq!(models.routes[0].to, ["lab"]);
+    assert_eq!(models.aliases["best"], "lab/a");
+    assert_eq!(models.info["lab/*"].context, Some(9));
+    let SettingsFault::Invalid { at, .. } = models.fault("routes[0].to[0]", "x") else {
+        panic!("an invalid place");
+    };
+    assert_eq!(at.line, 28);
+}

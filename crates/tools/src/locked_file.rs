@@ -10,13 +10,13 @@ use crate::limits::MAX_KEPT_FILE_BYTES;
 
 /// Who may read the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Readers {
+pub enum Readers {
     Owner,
     Anyone,
 }
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum LockedFileError {
+pub enum LockedFileError {
     #[error("{path} cannot be {doing}: {source}")]
     Io {
         path: PathBuf,
@@ -44,7 +44,7 @@ impl LockedFileError {
 }
 
 /// The whole text, or nothing if there is no file. Needs no lock: the file is only ever replaced whole.
-pub(crate) fn read(path: &Path, readers: Readers) -> Result<Option<String>, LockedFileError> {
+pub fn read(path: &Path, readers: Readers) -> Result<Option<String>, LockedFileError> {
     // A pipe would be waited for.
     if fs::metadata(path).is_ok_and(|about| !about.is_file()) {
         return Err(LockedFileError::NotPlain(path.to_owned()));
@@ -69,7 +69,7 @@ pub(crate) fn read(path: &Path, readers: Readers) -> Result<Option<String>, Lock
 
 /// Gives `change` the text as it is now and writes what it returns; nothing is written if that is `None`.
 /// Others who call this for the same file, in this process or another, wait.
-pub(crate) fn update<T, E: From<LockedFileError>>(
+pub fn update<T, E: From<LockedFileError>>(
     path: &Path,
     readers: Readers,
     change: impl FnOnce(Option<String>) -> Result<(Option<String>, T), E>,

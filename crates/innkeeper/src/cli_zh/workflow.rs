@@ -85,6 +85,11 @@ pub(super) const ARGUMENTS: &[(&str, &str, &str)] = &[
         "search",
         "只列出名称、标题或说明中含有此文字的类型",
     ),
+    (
+        "workflow run",
+        "fresh",
+        "重新执行全部，不使用以前保留的结果",
+    ),
 ];
 
 pub(super) const COMMANDS: &[(&str, &str, &str)] = &[

@@ -2,6 +2,7 @@
 
 pub(crate) mod call;
 pub(crate) mod doctor;
+pub(crate) mod models;
 pub(crate) mod parse;
 pub(crate) mod plugin;
 pub(crate) mod tools;

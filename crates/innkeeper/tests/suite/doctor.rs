@@ -5,11 +5,12 @@ use serde_json::Value;
 use super::home::{House, players};
 use super::process::{Run, innkeeper};
 
-const CHECKS: [&str; 11] = [
+const CHECKS: [&str; 12] = [
     "version",
     "home",
     "settings",
     "secrets",
+    "models",
     "database",
     "plugins",
     "workflows",
@@ -79,6 +80,7 @@ fn a_new_house_is_in_order_and_stays_as_it_is() {
     report.says("home", "ok", house.path().to_str().unwrap());
     report.says("settings", "ok", "the defaults hold");
     report.says("secrets", "ok", "none");
+    report.says("models", "ok", "the rehearsal model answers");
     report.says("database", "ok", "not there yet");
     report.says("plugins", "ok", "0 enabled");
     report.says("workflows", "ok", "0 in the library");
@@ -107,6 +109,28 @@ fn a_house_that_is_lived_in() {
     );
     let remedy = report.check("plugins")["remedy"].as_str().unwrap();
     assert!(remedy.contains("innkeeper plugin list"), "{remedy}");
+}
+
+#[test]
+fn channels_that_lack_something_are_counted() {
+    let house = House::new();
+    private(&house);
+    house.settings(
+        "[[models.channels]]\nname = \"ollama\"\nmodels = [\"q\"]\n\
+         [[models.channels]]\nname = \"openai\"\nkeys = \"secret:models.openai\"\n\
+         [[models.channels]]\nname = \"vllm\"\ndisabled = true\n",
+    );
+    let report = doctor(&house);
+    report.says(
+        "models",
+        "warn",
+        "1 channels ready, 1 lacking something, 1 disabled",
+    );
+    report.says("models", "warn", "ollama/q is the default");
+    let remedy = report.check("models")["remedy"].as_str().unwrap();
+    assert!(remedy.contains("innkeeper models list"), "{remedy}");
+    house.settings("[[models.channels]]\nname = \"x\"\nprovider = \"opnai\"\n");
+    doctor(&house).says("models", "fail", "did you mean \"openai\"?");
 }
 
 #[test]

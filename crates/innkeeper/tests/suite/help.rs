@@ -64,6 +64,31 @@ fn help_names_everything_and_shows_examples() {
             &["list", "show", "call", "manifest", "audit", "grants"][..],
         ),
         (
+            "models --help",
+            &[
+                "list",
+                "add",
+                "remove",
+                "test",
+                "discover",
+                "score",
+                "Exit codes:",
+            ][..],
+        ),
+        (
+            "models add --help",
+            &[
+                "--key-env <VAR>",
+                "--key-stdin",
+                "--base-url",
+                "never an argument",
+            ][..],
+        ),
+        (
+            "--lang zh models score --help",
+            &["--dialect", "--grammar", "示例：", "退出码："][..],
+        ),
+        (
             "plugin --help",
             &[
                 "list",

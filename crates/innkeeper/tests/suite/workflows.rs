@@ -23,7 +23,7 @@ fn repeat(id: &str) -> Value {
 }
 
 /// A workflow with a node that asks the default model.
-fn ask() -> Value {
+pub(crate) fn ask() -> Value {
     json!({
         "id": "ask",
         "name": "Ask",
@@ -42,7 +42,7 @@ fn ask() -> Value {
 }
 
 impl House {
-    fn workflow(&self, path: &str, workflow: &Value) {
+    pub(crate) fn workflow(&self, path: &str, workflow: &Value) {
         let path = self.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, workflow.to_string()).unwrap();

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::builtin::SOURCE;
 use crate::limits::{MAX_ALIASES, MAX_PATTERN_STEPS, MAX_TOOL_ID_CHARS};
+use crate::pipeline::validate::check;
 use crate::redact::is_plain;
 
 /// Why a tool, or a whole source, cannot be registered.
@@ -119,6 +120,12 @@ impl Prepared {
     /// Whether an object of arguments fits the declared parameters.
     pub fn accepts(&self, arguments: &Json) -> bool {
         self.parameters.is_valid(arguments)
+    }
+
+    /// What keeps them from fitting, in sentences.
+    pub fn faults(&self, arguments: &Json) -> Option<String> {
+        let faults = check(&self.parameters, arguments, "Parameter");
+        (!faults.is_empty()).then(|| faults.sentences())
     }
 }
 

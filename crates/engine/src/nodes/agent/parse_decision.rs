@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 use super::request_json::Request;
 use super::toolbox;
 use crate::node::{NodeBuilder, NodeType, any, array, boolean, object, text};
+use crate::port::PARTS_FIELD;
 use crate::{NodeError, Trace, Value};
 
 pub(super) fn node() -> NodeType {
@@ -112,6 +113,10 @@ pub(super) fn node() -> NodeType {
         let mut told = json!({"role": "assistant", "content": said});
         if decision.is_native {
             told["tool_calls"] = native(&answer).clone();
+        }
+        let parts = format!("/choices/0/message/{PARTS_FIELD}");
+        if let Some(parts) = answer.as_json().pointer(&parts) {
+            told[PARTS_FIELD] = parts.clone();
         }
         io.set(message, told);
         io.set(before, decision.words);

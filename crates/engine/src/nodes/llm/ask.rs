@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::limits::{MAX_MODEL_CALLS, MAX_MODEL_REPLY_BYTES};
 use crate::node::{NodeContext, Writer};
-use crate::port::ModelCall;
+use crate::port::{ModelCall, PARTS_FIELD, PARTS_ROLE};
 use crate::stream::{Chunk, ChunkKind};
 use crate::{NodeError, Trace, Value};
 
@@ -28,6 +28,8 @@ pub(in crate::nodes) struct Answer {
     pub(in crate::nodes) usage: Json,
     pub(in crate::nodes) finish_reason: Option<String>,
     pub(in crate::nodes) model: String,
+    /// What only the provider can read goes back to it with this; nothing where there is nothing such.
+    pub(in crate::nodes) parts: Json,
 }
 
 pub(in crate::nodes) async fn ask(
@@ -84,6 +86,13 @@ struct Piece {
 
 impl Taking {
     async fn take(&mut self, chunk: Chunk, live: &Live) -> Result<(), NodeError> {
+        let role = chunk.extra.as_ref().and_then(|extra| extra.get("role"));
+        let role = role.and_then(Json::as_str).unwrap_or_default();
+        if chunk.kind == ChunkKind::Custom && role == PARTS_ROLE {
+            // It repeats what was counted already.
+            self.answer.parts = chunk.content.into_json();
+            return Ok(());
+        }
         self.bytes += chunk.content.weight();
         if self.bytes > MAX_MODEL_REPLY_BYTES {
             let message =
@@ -98,8 +107,7 @@ impl Taking {
                 }
             }
             ChunkKind::Custom => {
-                let role = chunk.extra.as_ref().and_then(|extra| extra.get("role"));
-                if role.and_then(Json::as_str) == Some("reasoning") {
+                if role == "reasoning" {
                     let text = chunk.content.to_text();
                     self.answer.reasoning.push_str(&text);
                     if let Some(writer) = &live.reasoning {
@@ -193,12 +201,21 @@ impl Taking {
 }
 
 impl Answer {
-    /// The form that nodes pass on: StandardResponse.
-    pub(in crate::nodes) fn response(&self) -> Json {
+    /// As it stands in a conversation.
+    pub(in crate::nodes) fn message(&self) -> Json {
         let mut message = json!({"role": "assistant", "content": self.text});
         if !self.tool_calls.is_empty() {
             message["tool_calls"] = json!(self.tool_calls);
         }
+        if !self.parts.is_null() {
+            message[PARTS_FIELD] = self.parts.clone();
+        }
+        message
+    }
+
+    /// The form that nodes pass on: StandardResponse.
+    pub(in crate::nodes) fn response(&self) -> Json {
+        let message = self.message();
         let mut response = json!({
             "text": self.text,
             "choices": [{"index": 0, "message": message, "finish_reason": self.finish_reason}],

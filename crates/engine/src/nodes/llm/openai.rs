@@ -1,7 +1,8 @@
 //! APISettings, OpenAI and OpenAIChat: nodes of older files. They ask through the same door as the others.
 //!
-//! A key never travels along an edge, where it would be shown, kept and logged. What travels is the *name* of a secret;
-//! whoever runs the workflow knows the secret of that name.
+//! A key never travels along an edge, where it would be shown, kept and logged. Nor does a workflow say where a model is
+//! asked and by which secret: a file from elsewhere could send a secret to any address. The owner's settings say that;
+//! what APISettings gives is checked, and goes no further.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -16,7 +17,7 @@ pub(super) fn settings() -> NodeType {
         "APISettings",
         "LLM",
         "API settings",
-        "Where a model is asked, and by which secret: its name, never the key itself",
+        "What older files say of where a model is asked. It is not followed: the owner's settings connect models",
     );
     let from_environment = node.input(
         boolean("use_env_vars")
@@ -90,7 +91,11 @@ struct Common {
 impl Common {
     fn declare(node: &mut NodeBuilder) -> Self {
         Self {
-            settings: node.input(any("api_settings").title("API settings")),
+            settings: node.input(
+                any("api_settings")
+                    .title("API settings")
+                    .about("Kept for older files and not followed: the owner's settings say where a model is asked"),
+            ),
             model: node.input(
                 text("model")
                     .title("Model")
@@ -119,9 +124,6 @@ impl Common {
                     .and_then(Json::as_str)
                     .unwrap_or_default(),
             )?;
-        }
-        if !settings.is_empty() {
-            parameters.insert("api_settings".into(), settings.into());
         }
         let mut asked = Vec::new();
         let system = io.get(self.system_prompt)?;
@@ -224,7 +226,7 @@ pub(super) fn chat() -> NodeType {
         let answer = ask(io.context(), call, Live::default()).await?;
         let mut turns = before;
         turns.push(user);
-        turns.push(json!({"role": "assistant", "content": answer.text}));
+        turns.push(answer.message());
         let lines: Vec<String> = turns.iter().map(line).collect();
         io.set(conversation, lines.join("\n\n"));
         io.set(output, answer.text);

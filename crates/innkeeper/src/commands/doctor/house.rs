@@ -12,6 +12,7 @@ use super::{Check, workflows};
 use crate::failure::{Failure, HomeFault, message, shown};
 use crate::home::Home;
 use crate::lang::Lang;
+use crate::models::HouseModels;
 use crate::platform::plugin_folders;
 use crate::settings::{self, Settings};
 
@@ -26,6 +27,7 @@ pub(super) async fn look(home: Result<Home, Failure>, lang: Lang) -> Vec<Check> 
         folder(&home, lang),
         settings,
         secrets(&home, lang),
+        models(&home, &read, lang),
         database(&home, lang).await,
         plugins(&home, &read, lang),
         workflows::look(&home, lang),
@@ -140,6 +142,46 @@ fn secrets(home: &Home, lang: Lang) -> Check {
             )
         }
         Err(error) => Check::fail("secrets", message(&error.to_string())),
+    }
+}
+
+fn models(home: &Home, settings: &Settings, lang: Lang) -> Check {
+    let house = match HouseModels::open(home, &settings.models, None) {
+        Ok(house) => house,
+        Err(failure) => return Check::failed("models", &failure, lang),
+    };
+    let (mut ready, mut lacking, mut disabled) = (0, 0, 0);
+    for channel in house.channels() {
+        match (channel.config().disabled, channel.ready()) {
+            (true, _) => disabled += 1,
+            (false, Ok(())) => ready += 1,
+            (false, Err(_)) => lacking += 1,
+        }
+    }
+    let default = shown(house.models.default_name().unwrap_or_default());
+    if ready + lacking + disabled == 0 {
+        return Check::ok(
+            "models",
+            lang.pick(
+                "none connected; the rehearsal model answers (innkeeper models add connects one)",
+                "尚未接入；由演示模型答复（innkeeper models add 可接入）",
+            ),
+        );
+    }
+    let said = lang.pick(
+        format!("{ready} channels ready, {lacking} lacking something, {disabled} disabled; {default} is the default"),
+        format!("就绪 {ready}，缺少东西 {lacking}，已停用 {disabled}；默认 {default}"),
+    );
+    match (lacking, house.problems.first()) {
+        (0, None) => Check::ok("models", said),
+        (_, Some(problem)) => Check::warn("models", said, message(&problem.to_string())),
+        (_, None) => {
+            let remedy = lang.pick(
+                "innkeeper models list shows what they lack",
+                "innkeeper models list 会显示缺什么",
+            );
+            Check::warn("models", said, remedy)
+        }
     }
 }
 

@@ -166,6 +166,7 @@ const NAMES: &[(&str, &str)] = &[
     ("home", "数据文件夹"),
     ("settings", "设置"),
     ("secrets", "密钥"),
+    ("models", "模型"),
     ("database", "数据库"),
     ("plugins", "插件"),
     ("python", "python"),

@@ -1,0 +1,146 @@
+//! `innkeeper models discover`: servers on this machine, and channels for them.
+
+use innkeeper_models::{Found, Place, discover};
+use serde_json::json;
+
+use super::file::{self, NewChannel};
+use super::{Ended, open, read_settings};
+use crate::cli::ModelsDiscoverArgs;
+use crate::failure::Failure;
+use crate::home::Home;
+use crate::models::{HouseModels, REHEARSAL};
+use crate::output::Screen;
+use crate::runtime::block_on;
+use crate::table::Table;
+
+pub(super) fn run(
+    args: &ModelsDiscoverArgs,
+    home: &Home,
+    screen: &Screen,
+) -> Result<Ended, Failure> {
+    let house = open(home, None)?;
+    let places = match args.ports.as_slice() {
+        [] => Place::usual(&house.providers),
+        ports => ports.iter().map(|port| Place { port: *port }).collect(),
+    };
+    let found = block_on(async { Ok(discover(&house.client, &places).await) })?;
+    let channels = match args.add {
+        true => add(&house, home, &found)?,
+        false => Vec::new(),
+    };
+    if screen.json {
+        let added: Vec<&str> = channels
+            .iter()
+            .map(|channel| channel.name.as_str())
+            .collect();
+        screen.document(&json!({ "found": found, "added": added }))?;
+        return Ok(Ended::Done);
+    }
+    show(&house, &found, screen)?;
+    for channel in &channels {
+        let name = &channel.name;
+        screen.note(
+            &format!(
+                "The channel {name} is there; innkeeper models test {name}/MODEL asks it something"
+            ),
+            &format!("渠道 {name} 已建立；innkeeper models test {name}/MODEL 可以试问一句"),
+        );
+    }
+    if args.add && channels.is_empty() && !found.is_empty() {
+        screen.note(
+            "Nothing to add: they have channels already, or want a key (innkeeper models add custom --base-url URL)",
+            "没有可添加的：它们已有渠道，或需要密钥（innkeeper models add custom --base-url URL）",
+        );
+    }
+    Ok(Ended::Done)
+}
+
+/// A channel for each that has none and wants no key. The first model answers where none is named, unless there is
+/// somebody already.
+fn add(house: &HouseModels, home: &Home, found: &[Found]) -> Result<Vec<NewChannel>, Failure> {
+    let mut channels: Vec<NewChannel> = Vec::new();
+    let mut default = None;
+    for server in found.iter().filter(|server| !server.needs_key) {
+        if is_connected(house, server) {
+            continue;
+        }
+        let taken = |name: &str| {
+            let there = house
+                .channels()
+                .iter()
+                .any(|channel| channel.name() == name);
+            there || channels.iter().any(|channel| channel.name == name)
+        };
+        let name = match taken(server.provider) || server.provider == "custom" {
+            true => format!("{}-{}", server.provider, server.port),
+            false => server.provider.to_owned(),
+        };
+        if taken(&name) {
+            continue;
+        }
+        if let Some(model) = server.models.first() {
+            default.get_or_insert_with(|| format!("{name}/{}", model.id));
+        }
+        let provider = house.providers.get(server.provider);
+        let usual = provider.and_then(|provider| provider.base_url.as_deref());
+        channels.push(NewChannel {
+            name,
+            provider: server.provider.to_owned(),
+            base_url: (usual != Some(&server.base_url)).then(|| server.base_url.clone()),
+            ..NewChannel::default()
+        });
+    }
+    if channels.is_empty() {
+        return Ok(channels);
+    }
+    let chosen = read_settings(home)?.models.default.is_some();
+    let answers = house.models.default_name() != Some(REHEARSAL);
+    let default = default.filter(|_| !chosen && !answers);
+    file::add(home, &channels, default.as_deref())?;
+    Ok(channels)
+}
+
+fn is_connected(house: &HouseModels, server: &Found) -> bool {
+    house.channels().iter().any(|channel| {
+        let own = channel.config().base_url.as_deref();
+        own.or(channel.provider().base_url.as_deref()) == Some(&server.base_url)
+    })
+}
+
+fn show(house: &HouseModels, found: &[Found], screen: &Screen) -> Result<(), Failure> {
+    if found.is_empty() {
+        screen.note(
+            "No model server answers on this machine; start Ollama, LM Studio, llama.cpp or vLLM, or name its port with --port",
+            "本机没有模型服务器应答；请启动 Ollama、LM Studio、llama.cpp 或 vLLM，或用 --port 指明端口",
+        );
+        return Ok(());
+    }
+    let headings = screen.pick(
+        ["SERVER", "VERSION", "ADDRESS", "MODEL", "CONTEXT"],
+        ["服务器", "版本", "地址", "模型", "上下文"],
+    );
+    let mut table = Table::new(&headings);
+    for server in found {
+        let provider = house.providers.get(server.provider);
+        let label = provider.map_or(server.provider, |provider| provider.label.as_str());
+        let version = server.version.as_deref().unwrap_or_default();
+        if server.models.is_empty() {
+            let none = match server.needs_key {
+                true => screen.pick("(wants a key)", "（需要密钥）"),
+                false => screen.pick("(none)", "（无）"),
+            };
+            table.row([label, version, &server.base_url, none, ""]);
+        }
+        for model in &server.models {
+            let context = model.context.map(|tokens| tokens.to_string());
+            table.row([
+                label,
+                version,
+                &server.base_url,
+                &model.id,
+                &context.unwrap_or_default(),
+            ]);
+        }
+    }
+    screen.table(&table)
+}

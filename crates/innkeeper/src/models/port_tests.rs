@@ -1,0 +1,225 @@
+use futures_util::StreamExt;
+use innkeeper_models::Rehearsal;
+use innkeeper_protocol::ToolDefinition;
+
+use super::*;
+
+fn user(text: &str) -> Vec<Json> {
+    vec![json!({"role": "user", "content": text})]
+}
+
+fn rehearsal() -> EngineModels {
+    EngineModels(Models::new().with("rehearsal", Arc::new(Rehearsal::demo().unwrap())))
+}
+
+async fn ask(port: &EngineModels, call: ModelCall) -> Result<Vec<Json>, NodeError> {
+    let mut chunks = port.stream(call, CancellationToken::new()).await?;
+    let mut all = Vec::new();
+    while let Some(chunk) = chunks.next().await {
+        all.push(serde_json::to_value(chunk?).unwrap());
+    }
+    Ok(all)
+}
+
+fn of<'c>(chunks: &'c [Json], kind: &str) -> Vec<&'c Json> {
+    let wanted = chunks.iter().filter(|chunk| chunk["type"] == kind);
+    wanted.map(|chunk| &chunk["content"]).collect()
+}
+
+#[tokio::test]
+async fn the_rehearsal_model_answers_where_none_is_named() {
+    let models = rehearsal();
+    for model in ["", "rehearsal"] {
+        let call = ModelCall {
+            model: model.to_owned(),
+            messages: user("hello"),
+            ..ModelCall::default()
+        };
+        let chunks = ask(&models, call).await.unwrap();
+        let text: String = of(&chunks, "text_chunk")
+            .iter()
+            .filter_map(|text| text.as_str())
+            .collect();
+        assert!(!text.is_empty(), "{chunks:?}");
+        assert_eq!(of(&chunks, "finish_reason_chunk"), ["stop"]);
+    }
+    let call = ModelCall {
+        model: "gpt-9".to_owned(),
+        messages: user("hello"),
+        ..ModelCall::default()
+    };
+    let error = ask(&models, call).await.unwrap_err();
+    assert_eq!(
+        (error.code.as_str(), error.permanent),
+        ("model.unknown", true)
+    );
+    assert!(error.message.contains("rehearsal"), "{error}");
+}
+
+#[tokio::test]
+async fn what_makes_no_sense_is_said() {
+    let models = rehearsal();
+    let strange = ModelCall {
+        messages: vec![json!({"role": "ghost", "content": "boo"})],
+        ..ModelCall::default()
+    };
+    let warm = ModelCall {
+        messages: user("hello"),
+        parameters: Map::from_iter([("temperature".to_owned(), json!("warm"))]),
+        ..ModelCall::default()
+    };
+    for (call, code) in [(strange, "model.messages"), (warm, "model.parameters")] {
+        let error = ask(&models, call).await.unwrap_err();
+        assert_eq!(error.code, code);
+    }
+}
+
+#[test]
+fn a_request_is_split_into_what_all_know_and_the_rest() {
+    let tool = ToolDefinition::new(
+        "File.Read",
+        "Reads.",
+        json!({"type": "object", "properties": {"file_path": {"type": "string"}}}),
+    );
+    let native = Protocol::Native(Provider::OpenAi);
+    let manifest = render_manifest([&tool], native, Locale::En);
+    let call = ModelCall {
+        messages: user("hello"),
+        parameters: json!({"temperature": 0.5, "stop": "END", "seed": null, "min_p": 0.1, "tool_choice": "required",
+            "api_settings": {"base_url": "http://elsewhere.example", "secret": "OPENAI_API_KEY"}})
+            .as_object()
+            .cloned()
+            .unwrap(),
+        ..ModelCall::default()
+    };
+    let request = request(call, &manifest).unwrap();
+    assert_eq!(request.sampling.temperature, Some(0.5));
+    assert_eq!(request.sampling.stop, ["END"]);
+    assert_eq!(request.tool_choice, ToolChoice::Required);
+    assert_eq!(Json::Object(request.extras), json!({"min_p": 0.1}));
+    assert_eq!(request.tools.len(), 1);
+    // A name that a provider can carry, and back.
+    let name = &request.tools[0].name;
+    assert!(!name.contains('.'), "{name}");
+    let piece = ModelEvent::ToolCall {
+        index: 0,
+        id: Some("c1".into()),
+        name: Some(name.clone()),
+        arguments_delta: "{}".into(),
+    };
+    let chunk = chunk(piece, &manifest.aliases).unwrap();
+    let expected = json!({"index": 0, "id": "c1", "name": "File.Read", "arguments": "{}"});
+    assert_eq!(chunk.content.as_json(), &expected);
+}
+
+#[test]
+fn reasoning_is_marked_and_connections_are_not_told() {
+    let aliases = render_manifest([], Protocol::Native(Provider::OpenAi), Locale::En).aliases;
+    let reasoning = chunk(ModelEvent::Reasoning("hm".into()), &aliases).unwrap();
+    let told = serde_json::to_value(&reasoning).unwrap();
+    assert_eq!(
+        told,
+        json!({"type": "custom", "content": "hm", "role": "reasoning"})
+    );
+    let started = ModelEvent::Started {
+        model: "m".into(),
+        response_id: None,
+    };
+    assert!(chunk(started, &aliases).is_none());
+}
+
+#[test]
+fn errors_of_a_model_keep_their_names() {
+    for (kind, code, permanent) in [
+        (ModelErrorKind::RateLimited, "model.rate_limited", false),
+        (ModelErrorKind::Unauthorized, "model.unauthorized", true),
+        (ModelErrorKind::Cancelled, "run.cancelled", true),
+    ] {
+        let error = told(&ModelError::new(kind, "no"));
+        assert_eq!((error.code.as_str(), error.permanent), (code, permanent));
+    }
+}
+
+/// Says one thing with a seal on it, and remembers what it was asked.
+#[derive(Default)]
+struct Sealed {
+    asked: std::sync::Mutex<Vec<ModelRequest>>,
+}
+
+impl innkeeper_models::Model for Sealed {
+    fn id(&self) -> &str {
+        "sealed"
+    }
+
+    fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelStream {
+        let name = request.tools[0].name.clone();
+        self.asked.lock().unwrap().push(request);
+        let seal = |seal: &str| ModelEvent::Opaque {
+            provider: "anthropic".into(),
+            value: json!({ "signature": seal }),
+        };
+        let events = vec![
+            ModelEvent::Reasoning("hm".into()),
+            seal("thought"),
+            ModelEvent::Text("Let me look.".into()),
+            ModelEvent::ToolCall {
+                index: 0,
+                id: None,
+                name: Some(name),
+                arguments_delta: "{}".into(),
+            },
+            seal("call"),
+        ];
+        let events = stream::iter(events.into_iter().map(Ok));
+        ModelStream::new("sealed", cancel, events)
+    }
+}
+
+#[tokio::test]
+async fn what_only_the_provider_understands_goes_back_to_it_as_it_came() {
+    let model = Arc::new(Sealed::default());
+    let port = EngineModels(Models::new().with("sealed", model.clone()));
+    let tool = Arc::new(ToolDefinition::new(
+        "File.Read",
+        "Reads.",
+        json!({"type": "object"}),
+    ));
+    let call = |messages: Vec<Json>| ModelCall {
+        messages,
+        tools: vec![tool.clone()],
+        ..ModelCall::default()
+    };
+    let chunks = ask(&port, call(user("hello"))).await.unwrap();
+    let last = chunks.last().unwrap();
+    assert_eq!(last["role"], PARTS_ROLE);
+    // As nodes put it together.
+    let messages = json!([
+        {"role": "user", "content": "hello"},
+        {"role": "assistant", "content": "Let me look.", "innkeeper_parts": last["content"], "tool_calls": [
+            {"id": "call_0", "type": "function", "function": {"name": "File.Read", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": "call_0", "name": "File.Read", "content": "nothing"},
+    ]);
+    ask(&port, call(messages.as_array().unwrap().clone()))
+        .await
+        .unwrap();
+    let asked = model.asked.lock().unwrap();
+    let [first, second] = asked.as_slice() else {
+        panic!("{asked:?}");
+    };
+    let name = &first.tools[0].name;
+    let parts = json!(second.messages[1].parts);
+    assert_eq!(
+        parts,
+        json!([
+            {"type": "reasoning", "text": "hm"},
+            {"type": "opaque", "provider": "anthropic", "value": {"signature": "thought"}},
+            {"type": "text", "text": "Let me look."},
+            {"type": "tool_call", "id": "call_0", "name": name, "arguments": "{}"},
+            {"type": "opaque", "provider": "anthropic", "value": {"signature": "call"}},
+        ])
+    );
+    let Part::ToolResult(result) = &second.messages[2].parts[0] else {
+        panic!("{:?}", second.messages[2]);
+    };
+    assert_eq!(result.name.as_ref(), Some(name));
+}

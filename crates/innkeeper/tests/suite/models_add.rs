@@ -1,0 +1,303 @@
+//! `innkeeper models add` and `remove`: what is written, where the key goes, and what is refused.
+
+use innkeeper_testkit::model_server::{Answer, Format, ModelServer, Say};
+use serde_json::json;
+
+use super::home::House;
+
+const KEY: &str = "marker-0123456789-key";
+
+fn text(house: &House, name: &str) -> String {
+    std::fs::read_to_string(house.path().join(name)).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_channel_with_a_key_is_added_tried_and_removed() {
+    let server = ModelServer::start().await;
+    server.otherwise(|_| Answer::say(Say::text("hello")));
+    let house = House::new();
+    house.settings("# my rules\n[limits]\nmax_calls = 9 # enough\n");
+    let base_url = server.base_url(Format::Anthropic);
+    let words = [
+        "models",
+        "add",
+        "anthropic",
+        "--name",
+        "work",
+        "--base-url",
+        &base_url,
+        "--key-stdin",
+        "--model",
+        "m-1",
+        "--default",
+        "m-2",
+        "--json",
+    ];
+    let run = house.fed(&words, &format!("{KEY}\n"));
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let told = run.json();
+    assert_eq!(told["key"], "secret");
+    assert_eq!(told["models"], json!(["m-1", "m-2"]));
+    assert_eq!(told["default"], "work/m-2");
+    let settings = text(&house, "innkeeper.toml");
+    assert!(
+        settings.starts_with("# my rules\n[limits]\nmax_calls = 9 # enough\n"),
+        "{settings}"
+    );
+    assert!(settings.contains("keys = [\"secret:models.work\"]") && !settings.contains(KEY));
+    assert!(text(&house, "secrets.toml").contains(KEY));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let about = std::fs::metadata(house.path().join("secrets.toml")).unwrap();
+        assert_eq!(about.permissions().mode() & 0o777, 0o600);
+    }
+
+    house.run(&["models", "test"]).shows(&["hello"]);
+    let request = server.next_request().await;
+    assert_eq!(request.header("x-api-key"), Some(KEY));
+    assert_eq!(request.json()["model"], "m-2");
+
+    let again = house.fed(&words, KEY);
+    again.is_refused(2, &["'work' already", "--name", "[models.channel_exists]"]);
+    house
+        .run(&["models", "remove", "work"])
+        .is_refused(2, &["--yes", "[models.needs_yes]"]);
+    let gone = house.json(&["models", "remove", "work", "--yes"]);
+    assert_eq!(
+        gone,
+        json!({"name": "work", "keyRemoved": true, "defaultRemoved": "work/m-2"})
+    );
+    assert!(!text(&house, "secrets.toml").contains(KEY));
+    assert_eq!(
+        text(&house, "innkeeper.toml"),
+        "# my rules\n[limits]\nmax_calls = 9 # enough\n"
+    );
+    house
+        .run(&["models", "remove", "work", "--yes"])
+        .is_refused(2, &["[models.unknown_channel]"]);
+}
+
+#[test]
+fn keys_that_are_elsewhere_are_only_named() {
+    let house = House::new();
+    let add = |words: &[&str]| {
+        let words = [&["models", "add"][..], words].concat();
+        let mut command = house.command(&words);
+        command
+            .env_remove("OPENAI_API_KEY")
+            .env("GROQ_API_KEY", KEY);
+        super::process::fed(command, b"")
+    };
+    let run = add(&["openai", "--key-env", "MY_OPENAI_KEY"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("MY_OPENAI_KEY is not set now"),
+        "{}",
+        run.stderr
+    );
+    assert!(text(&house, "innkeeper.toml").contains("keys = [\"${MY_OPENAI_KEY}\"]"));
+    // The usual variable is set: nothing needs to be said.
+    let run = add(&["groq"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(run.stderr.contains("GROQ_API_KEY"), "{}", run.stderr);
+    assert_eq!(add(&["ollama"]).code, Some(0));
+    add(&["openai", "--name", "second"]).is_refused(
+        2,
+        &[
+            "OpenAI wants a key",
+            "--key-stdin",
+            "--key-env OPENAI_API_KEY",
+            "[models.needs_key]",
+        ],
+    );
+    // Removed with its key kept, it finds it again.
+    let kept = ["models", "add", "deepseek", "--key-stdin"];
+    assert_eq!(house.fed(&kept, KEY).code, Some(0));
+    let gone = house.json(&["models", "remove", "deepseek", "--yes", "--keep-key"]);
+    assert_eq!(gone["keyRemoved"], false);
+    assert_eq!(add(&["deepseek", "--json"]).json()["key"], "secret");
+}
+
+#[test]
+fn what_makes_no_channel_is_refused_and_nothing_is_written() {
+    let house = House::new();
+    for (words, input, fragments) in [
+        (
+            &["opnai"][..],
+            "",
+            &["did you mean openai?", "[models.unknown_provider]"][..],
+        ),
+        (
+            &["zzz"],
+            "",
+            &["--list-providers", "[models.unknown_provider]"],
+        ),
+        (&["custom"], "", &["--base-url", "[models.not_a_channel]"]),
+        (
+            &["custom", "--base-url", "ftp://x"],
+            "",
+            &["base_url", "[models.not_a_channel]"],
+        ),
+        (
+            &["custom", "--base-url", "http://me:pw@127.0.0.1/v1"],
+            "",
+            &["password", "[models.not_a_channel]"],
+        ),
+        (
+            &["ollama", "--name", "a/b"],
+            "",
+            &["letters", "[models.not_a_channel]"],
+        ),
+        (
+            &["openai", "--key-stdin"],
+            "",
+            &["empty", "[models.key_refused]"],
+        ),
+        (
+            &["openai", "--key-stdin"],
+            "ab",
+            &["shorter", "[models.key_refused]"],
+        ),
+        (
+            &["openai", "--key-stdin"],
+            "two words here",
+            &["blanks", "[models.key_refused]"],
+        ),
+        (
+            &["openai", "--key-env", "sk-0123456789"],
+            "",
+            &["name of an environment variable", "[models.key_refused]"],
+        ),
+        (
+            &["openai", "--key-env", "A", "--key-stdin"],
+            "",
+            &["--key-stdin"],
+        ),
+        (&[], "", &["PROVIDER"]),
+    ] {
+        let words = [&["models", "add"][..], words].concat();
+        let run = house.fed(&words, input);
+        run.is_refused(2, fragments);
+        assert!(!run.stderr.contains("sk-0123456789"));
+    }
+    assert!(!house.path().join("innkeeper.toml").exists());
+    assert!(!house.path().join("secrets.toml").exists());
+
+    house.settings("[models\n");
+    house
+        .run(&["models", "add", "ollama"])
+        .is_refused(2, &["line 1", "[settings.invalid]"]);
+    house
+        .run(&["--lang", "zh", "models", "add", "opnai"])
+        .is_refused(2, &["没有服务商"]);
+}
+
+#[test]
+fn a_key_in_the_settings_is_refused_and_not_repeated() {
+    let house = House::new();
+    for (line, fragments) in [
+        (
+            format!("api_key = \"{KEY}\""),
+            &["line 3", "holds no keys", "innkeeper models add"][..],
+        ),
+        (
+            format!("keys = [\"{KEY}\"]"),
+            &["never holds one", "${NAME}"],
+        ),
+        (format!("keys = \"{KEY}\""), &["never holds one"]),
+        (
+            format!("headers = {{authorization = \"Bearer {KEY}\"}}"),
+            &["looks like a secret"],
+        ),
+        (
+            "modells = []".to_owned(),
+            &["line 3", "did you mean 'models'?"],
+        ),
+        (
+            "timeouts = {conect_ms = 1}".to_owned(),
+            &["did you mean 'connect_ms'?"],
+        ),
+        (
+            "quirks = {gramar = 1}".to_owned(),
+            &["did you mean 'grammar'?"],
+        ),
+    ] {
+        house.settings(&format!("[[models.channels]]\nname = \"openai\"\n{line}\n"));
+        for words in [
+            &["models", "list"][..],
+            &["tools", "list"],
+            &["models", "test"],
+        ] {
+            let run = house.run(words);
+            run.is_refused(2, fragments);
+            assert!(!run.stderr.contains("marker"), "{}", run.stderr);
+        }
+    }
+    for (text, fragment) in [
+        ("[models]\ndefalt = \"x\"\n", "did you mean 'default'?"),
+        (
+            "[[models.routes]]\nmodle = \"x\"\n",
+            "did you mean 'model'?",
+        ),
+        ("[models.info.\"x\"]\ninputt = 1\n", "did you mean 'input'?"),
+    ] {
+        house.settings(text);
+        house
+            .run(&["models", "list"])
+            .is_refused(2, &[fragment, "[settings.unknown_key]"]);
+    }
+}
+
+#[test]
+fn all_providers_are_shown() {
+    let house = House::new();
+    house.write(
+        "providers/acme.toml",
+        "[acme]\nlabel = \"Acme\"\nbase_url = \"https://acme.example/v1\"\n",
+    );
+    house.write("providers/bad.toml", "[bad]\nbase_urll = 1\n");
+    let run = house.run(&["models", "add", "--list-providers"]);
+    run.shows(&[
+        "openai",
+        "OPENAI_API_KEY",
+        "acme",
+        "https://acme.example/v1",
+        "custom",
+    ]);
+    assert!(run.stderr.contains("bad.toml, line 2"), "{}", run.stderr);
+    let all = house.json(&["models", "add", "--list-providers"]);
+    assert!(
+        all.as_array()
+            .unwrap()
+            .iter()
+            .any(|one| one["id"] == "ollama" && one["local"] == true)
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_person_types_the_key_unseen_and_says_yes() {
+    use super::terminal::Terminal;
+
+    let house = House::new();
+    let mut command = house.command(&["models", "add", "openai", "--model", "gpt-5"]);
+    command.env_remove("OPENAI_API_KEY");
+    let mut terminal = Terminal::start(command);
+    terminal
+        .wait_for("(not shown): ")
+        .type_in(&format!("{KEY}\n"));
+    let (code, screen) = terminal.end();
+    assert_eq!(code, Some(0), "{screen}");
+    assert!(
+        !screen.contains(KEY) && screen.contains("innkeeper models test openai/gpt-5"),
+        "{screen}"
+    );
+    assert!(text(&house, "secrets.toml").contains(KEY));
+    for (answer, code, stays) in [("n\n", 1, true), ("y\n", 0, false)] {
+        let mut terminal = Terminal::start(house.command(&["models", "remove", "openai"]));
+        terminal.wait_for("[y/N] ").type_in(answer);
+        assert_eq!(terminal.end().0, Some(code));
+        assert_eq!(text(&house, "secrets.toml").contains(KEY), stays);
+    }
+}
