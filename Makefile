@@ -2,10 +2,10 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run test bench fuzz fmt lint
+.PHONY: help setup run test test-real-model bench fuzz fmt lint
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Install what the other commands need (they call it themselves)
 	@scripts/setup.sh test
@@ -15,6 +15,9 @@ run: ## Build, and show how a model's reply is read
 
 test: ## Everything that must hold: format, licences, lints, tests
 	@scripts/test.sh
+
+test-real-model: ## Talk to a small real model on this machine (MODEL=path.gguf for another)
+	@scripts/real-model.sh || [ $$? = 77 ]
 
 bench: ## Measure the speed
 	@scripts/bench.sh
