@@ -88,6 +88,17 @@ pub struct ModelCall {
     pub tools: Vec<Arc<ToolDefinition>>,
     /// `temperature`, `max_tokens`, `top_p`, `seed`, `stop` and what the provider knows beyond them.
     pub parameters: Map<String, Json>,
+    /// Holds the answer to calls of tools that the prompt tells of.
+    pub grammar: Option<CallGrammar>,
+}
+
+/// Calls as a prompt teaches them: a server that can be held to a grammar lets the model write no others.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallGrammar {
+    pub tools: Vec<Arc<ToolDefinition>>,
+    pub dialect: Protocol,
+    /// Otherwise the model answers freely where no grammar can be given.
+    pub required: bool,
 }
 
 /// Chunks as they come: text, tool calls (`{index, id?, name?, arguments?}`), usage, a reason to finish

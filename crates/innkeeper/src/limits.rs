@@ -84,3 +84,6 @@ pub(crate) const MAX_DRAWN_DEPTH: usize = 8;
 pub(crate) const MAX_DRAWN_SLOTS: usize = 24;
 /// Projects whose workflows `doctor` looks at.
 pub(crate) const MAX_DOCTOR_PROJECTS: usize = 1_000;
+/// Calls that one answer of a model may hold where a grammar holds it to their form. Small models do not stop by
+/// themselves.
+pub(crate) const MAX_CALLS_UNDER_GRAMMAR: usize = 4;

@@ -142,7 +142,7 @@ impl Settings {
     pub(crate) fn parse(path: &str, text: &str) -> Result<Self, SettingsFault> {
         let invalid = |error: toml::de::Error| SettingsFault::Invalid {
             at: spot(path, text, error.span().map_or(0, |span| span.start)),
-            why: message(error.message()),
+            why: message(&without_value(error.message())),
         };
         let document = DeTable::parse(text).map_err(invalid)?;
         let document = document.get_ref();
@@ -222,6 +222,25 @@ fn check(path: &str, text: &str, table: &DeTable<'_>, known: &[&str]) -> Result<
             meant: crate::suggest::nearest(key.get_ref(), known.iter().copied()),
         }),
     }
+}
+
+/// The place is told, so nobody misses the value, and it may be a key that was typed in the wrong line.
+fn without_value(message: &str) -> String {
+    for (before, after, instead) in [
+        ("string \"", "\", expected", "a text, expected"),
+        (
+            "unknown variant `",
+            "`, expected",
+            "an unknown word, expected",
+        ),
+    ] {
+        if let Some((said, rest)) = message.split_once(before)
+            && let Some((_, expected)) = rest.rsplit_once(after)
+        {
+            return format!("{said}{instead}{expected}");
+        }
+    }
+    message.to_owned()
 }
 
 fn spot(path: &str, text: &str, offset: usize) -> Spot {

@@ -100,7 +100,7 @@ fn faults_name_their_place() {
             "[[policy.rules]]\ntool = \"*\"\ndecision = \"maybe\"\n",
             3,
             12,
-            "maybe",
+            "an unknown word, expected one of `allow`, `ask`, `deny`",
         ),
         (
             "[[policy.rules]]\ntool = \"*\"\ndecision = \"deny\"\n\n[[policy.rules]]\ndecision = \"deny\"\n",

@@ -64,7 +64,12 @@ pub async fn discover(client: &HttpClient, places: &[Place]) -> Vec<Found> {
         };
         async move {
             let found = tokio::time::timeout(DISCOVER_WAIT, server.look()).await;
-            found.ok().flatten()
+            let mut found = found.ok().flatten()?;
+            if found.provider == "ollama" {
+                // It reads every model from the disk for that. What it has not told in time is not known.
+                let _ = tokio::time::timeout(DISCOVER_WAIT, server.ask_ollama(&mut found)).await;
+            }
+            Some(found)
         }
     });
     join_all(looks).await.into_iter().flatten().collect()
@@ -100,11 +105,7 @@ impl Server {
             llama_cpp: llama_cpp.unwrap_or_default(),
             vllm: vllm.unwrap_or_default(),
         };
-        let mut found = told.found(self.address.port())?;
-        if found.provider == "ollama" {
-            self.ask_ollama(&mut found).await;
-        }
-        Some(found)
+        told.found(self.address.port())
     }
 
     /// Its own list has names that are not in the other one, and how much a model holds is told one by one.

@@ -95,6 +95,42 @@ async fn one_that_says_nothing_is_not_waited_for() {
     assert_eq!(look(&[&server]).await, []);
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_ollama_that_is_slow_to_tell_of_its_models_is_found_with_what_it_told() {
+    // While a thread is busy, paused time moves by hand only.
+    let (still, over) = std::sync::mpsc::channel::<()>();
+    tokio::task::spawn_blocking(move || over.recv());
+    let server = ModelServer::start().await;
+    let models = json!({"object": "list", "data": [{"id": "old"}]});
+    let tags = json!({"models": [{"name": "quick:1b", "model": "quick:1b"}, {"name": "slow:8b", "model": "slow:8b"}]});
+    server.otherwise(move |request| match request.path.as_str() {
+        "/v1/models" => Reply::json(&models),
+        "/api/version" => Reply::json(&json!({"version": "0.12.6"})),
+        "/api/tags" => Reply::json(&tags),
+        "/api/show" if request.json()["model"] == "quick:1b" => {
+            Reply::json(&json!({"model_info": {"x.context_length": 512}}))
+        }
+        "/api/show" => Reply::json(&json!({})).fault(Fault::Hang),
+        _ => Reply::status(404),
+    });
+    let clock = async {
+        let mut shows = 0;
+        while shows < 2 {
+            shows += usize::from(server.next_request().await.path == "/api/show");
+        }
+        tokio::time::advance(DISCOVER_WAIT).await;
+    };
+    let servers = [&server];
+    let (found, ()) = tokio::join!(look(&servers), clock);
+    drop(still);
+    let [found] = found.as_slice() else {
+        panic!("{found:?}");
+    };
+    assert_eq!(found.provider, "ollama");
+    let models: Vec<&str> = found.models.iter().map(|model| model.id.as_str()).collect();
+    assert_eq!(models, ["quick:1b", "slow:8b"]);
+}
+
 #[test]
 fn the_usual_places_are_those_of_the_providers() {
     let ports: Vec<u16> = Place::usual(&Providers::shipped())

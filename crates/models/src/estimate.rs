@@ -95,7 +95,10 @@ impl Estimate {
         // Some servers show the form to the model, others only hold it to it.
         let form = match &request.constraint {
             Some(Constraint::Json(schema)) => json_weight(schema),
-            Some(Constraint::Grammar(_)) | None => Weight::default(),
+            Some(
+                Constraint::Grammar(_) | Constraint::GrammarIfTaken(_) | Constraint::JsonObject,
+            )
+            | None => Weight::default(),
         };
         sum += Weight { low: 0, ..form };
         sum.into()

@@ -102,7 +102,7 @@ pub const MAX_LEARNED_MODELS: usize = 2_000;
 
 // Discovery.
 
-/// How long a server of this machine may take to say what it is, all questions together.
+/// How long a server of this machine may take to say what it is, and an Ollama then to tell of its models.
 pub const DISCOVER_WAIT: Duration = Duration::from_secs(3);
 /// How long it may take to accept a connection: it is on this machine.
 pub const DISCOVER_CONNECT: Duration = Duration::from_millis(500);
@@ -159,6 +159,12 @@ pub const MAX_POOLS: usize = 32;
 pub const TCP_KEEPALIVE: Duration = Duration::from_secs(30);
 /// Events of one piece of the network for which room is kept until the next.
 pub const KEPT_EVENTS: usize = 64;
+
+/// Shortest key that is looked for in what a model says. Shorter ones, `ollama` or `EMPTY`, stand for no key at all and are
+/// ordinary words.
+pub const SHORTEST_HIDDEN: usize = 8;
+/// Bytes of a key's beginning at the end of a piece that make it wait for the next one. Fewer tell nothing.
+pub const HOLD_FROM: usize = 4;
 
 // Listing models.
 

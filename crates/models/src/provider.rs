@@ -82,6 +82,24 @@ pub struct Quirks {
     pub reasoning_back: bool,
     /// Sent where the request does not say, because the provider insists: Anthropic's `max_tokens`.
     pub default_max_tokens: Option<u32>,
+    /// Fields of messages and calls that are its own and go back to it as they came (`reasoning_details`). All others
+    /// stay here: they were made by somebody else, and many servers refuse what they do not know.
+    pub message_fields: Vec<String>,
+    /// Fields of a request or of its messages that it refuses, though others take them: `top_k`, `name`.
+    pub not_sent: Vec<String>,
+    /// The field for `seed`: `random_seed` at Mistral.
+    pub seed_field: String,
+    /// What the ids of calls may look like.
+    pub call_ids: CallIds,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallIds {
+    #[default]
+    Any,
+    /// Nine letters and digits. Others are turned into such, each always into the same.
+    Nine,
 }
 
 /// Where a grammar stands in the request.
@@ -104,6 +122,10 @@ impl Default for Quirks {
             json_schema: true,
             reasoning_back: false,
             default_max_tokens: None,
+            message_fields: Vec::new(),
+            not_sent: Vec::new(),
+            seed_field: "seed".into(),
+            call_ids: CallIds::Any,
         }
     }
 }

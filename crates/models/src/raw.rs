@@ -194,9 +194,7 @@ impl Fields {
         let schema = format.pointer("/json_schema/schema");
         match (format.get("type").and_then(Json::as_str), schema) {
             (Some("text"), _) => Ok(None),
-            (Some("json_object"), _) => Ok(Some(Constraint::Json(
-                serde_json::json!({"type": "object"}),
-            ))),
+            (Some("json_object"), _) => Ok(Some(Constraint::JsonObject)),
             (Some("json_schema"), Some(schema)) => Ok(Some(Constraint::Json(schema.clone()))),
             _ => beside(
                 "response_format",

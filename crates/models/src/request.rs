@@ -47,8 +47,12 @@ pub struct ToolSpec {
 pub enum Constraint {
     /// A grammar in GBNF.
     Grammar(String),
+    /// The same where the server takes one. Elsewhere the answer is free.
+    GrammarIfTaken(String),
     /// JSON of this schema.
     Json(Json),
+    /// Any JSON object.
+    JsonObject,
 }
 
 /// Whether the model may, must or must not call a tool.

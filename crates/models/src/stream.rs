@@ -20,6 +20,8 @@ type Events = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>
 pub struct ModelStream {
     /// `None` once it is over.
     events: Option<Events>,
+    cancel: CancellationToken,
+    /// Wakes whoever waits for the next piece.
     cancelled: Pin<Box<WaitForCancellationFutureOwned>>,
     arrived: Option<Assembler>,
 }
@@ -33,7 +35,8 @@ impl ModelStream {
     ) -> Self {
         Self {
             events: Some(Box::pin(events)),
-            cancelled: Box::pin(cancel.cancelled_owned()),
+            cancelled: Box::pin(cancel.clone().cancelled_owned()),
+            cancel,
             arrived: Some(Assembler::new(model.into())),
         }
     }
@@ -78,11 +81,15 @@ impl Stream for ModelStream {
         let Some(events) = this.events.as_mut() else {
             return Poll::Ready(None);
         };
-        if this.cancelled.as_mut().poll(cx).is_ready() {
-            let message = "the request was cancelled before the reply was complete";
-            return this.fail(ModelError::new(ModelErrorKind::Cancelled, message));
+        if this.cancel.is_cancelled() {
+            return this.fail(cancelled());
         }
-        match ready!(events.as_mut().poll_next(cx)) {
+        let Poll::Ready(event) = events.as_mut().poll_next(cx) else {
+            // To be woken costs more than a look, and nobody need be while pieces are there.
+            ready!(this.cancelled.as_mut().poll(cx));
+            return this.fail(cancelled());
+        };
+        match event {
             None => {
                 this.events = None;
                 Poll::Ready(None)
@@ -94,6 +101,11 @@ impl Stream for ModelStream {
             },
         }
     }
+}
+
+fn cancelled() -> ModelError {
+    let message = "the request was cancelled before the reply was complete";
+    ModelError::new(ModelErrorKind::Cancelled, message)
 }
 
 impl fmt::Debug for ModelStream {

@@ -65,6 +65,8 @@ pub enum SecretsError {
     NotText(SecretName),
     #[error("secrets.toml: '{0}' stands in the way; it is a value, not a table")]
     NotTable(String),
+    #[error("secrets.toml: '{0}' is a table with other secrets in it; choose another name")]
+    IsTable(SecretName),
     #[error(
         "the secret {0} is shorter than {MIN_SECRET_CHARS} characters; it would be found everywhere and could not be kept out of what is shown"
     )]
@@ -109,6 +111,8 @@ impl Secrets {
         }
         match table.get(key) {
             None => Ok(None),
+            // Secrets of others, whose names go on where this one ends.
+            Some(item) if item.is_table_like() => Ok(None),
             Some(item) => secret_in(item, name).map(Some),
         }
     }
@@ -130,6 +134,10 @@ impl Secrets {
                     None => return Err(SecretsError::NotTable(part.clone())),
                 };
             }
+            let inner = table.get(key).and_then(Item::as_table_like);
+            if inner.is_some_and(|inner| !inner.is_empty()) {
+                return Err(SecretsError::IsTable(name.clone()));
+            }
             let mut item = toml_edit::value(secret.expose());
             if let Some(old) = table.get(key).and_then(Item::as_value)
                 && let Some(new) = item.as_value_mut()
@@ -142,7 +150,7 @@ impl Secrets {
         Ok(())
     }
 
-    /// Whether there was one.
+    /// Whether there was one. A table with other secrets in it is none.
     pub fn remove(&self, name: &SecretName) -> Result<bool, SecretsError> {
         let (key, tables) = name.split()?;
         self.change(|document| {
@@ -153,7 +161,8 @@ impl Secrets {
                     None => return Ok(false),
                 };
             }
-            Ok(table.remove(key).is_some())
+            let holds_others = table.get(key).is_some_and(Item::is_table_like);
+            Ok(!holds_others && table.remove(key).is_some())
         })
     }
 

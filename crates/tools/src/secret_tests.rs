@@ -125,6 +125,25 @@ fn every_way_of_writing_tables_is_understood() {
 }
 
 #[test]
+fn a_name_that_others_go_on_from_holds_no_secret_and_takes_none_away() {
+    let (_folder, secrets) = in_folder(None);
+    let (short, long) = (name("models.a"), name("models.a.b"));
+    secrets.set(&long, &Secret::new("the long one")).unwrap();
+    assert!(secrets.get(&short).unwrap().is_none());
+    assert!(!secrets.remove(&short).unwrap());
+    let error = secrets.set(&short, &Secret::new("the short one"));
+    assert!(matches!(error, Err(SecretsError::IsTable(_))), "{error:?}");
+    assert_eq!(
+        secrets.get(&long).unwrap().unwrap().expose(),
+        "the long one"
+    );
+    // What is left of the table stands in nobody's way.
+    assert!(secrets.remove(&long).unwrap());
+    secrets.set(&short, &Secret::new("the short one")).unwrap();
+    assert_eq!(secrets.names().unwrap(), [short]);
+}
+
+#[test]
 fn the_file_is_for_its_owner_alone() {
     let (folder, secrets) = in_folder(None);
     let path = folder.path().join("secrets.toml");

@@ -8,15 +8,18 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::stream;
 use innkeeper_engine::NodeError;
-use innkeeper_engine::port::{ModelCall, ModelChunks, ModelPort, PARTS_ROLE};
+use innkeeper_engine::port::{CallGrammar, ModelCall, ModelChunks, ModelPort, PARTS_ROLE};
 use innkeeper_engine::stream::{Chunk, ChunkKind};
 use innkeeper_models::{
-    Message, ModelError, ModelErrorKind, ModelEvent, ModelReply, ModelRequest, ModelStream, Models,
-    Part, Sampling, ToolChoice, ToolSpec, messages_from_chat, parts_to_chat,
+    Constraint, GrammarOptions, Message, ModelError, ModelErrorKind, ModelEvent, ModelReply,
+    ModelRequest, ModelStream, Models, Part, Sampling, ToolChoice, ToolSpec, grammar,
+    messages_from_chat, parts_to_chat,
 };
 use innkeeper_protocol::{Aliases, Locale, Manifest, Protocol, Provider, render_manifest};
 use serde_json::{Map, Value as Json, json};
 use tokio_util::sync::CancellationToken;
+
+use crate::limits::MAX_CALLS_UNDER_GRAMMAR;
 
 /// What a node of older files hands on with its request. Where a model is asked is the owner's to say.
 const NOT_FOLLOWED: &str = "api_settings";
@@ -103,6 +106,7 @@ fn request(call: ModelCall, manifest: &Manifest) -> Result<ModelRequest, NodeErr
     for message in &mut messages {
         rename_calls(message, &manifest.aliases);
     }
+    let constraint = call.grammar.as_ref().map(constraint).transpose()?;
     let mut parameters = call.parameters;
     parameters.shift_remove(NOT_FOLLOWED);
     Ok(ModelRequest {
@@ -110,8 +114,29 @@ fn request(call: ModelCall, manifest: &Manifest) -> Result<ModelRequest, NodeErr
         tool_choice: tool_choice(parameters.shift_remove("tool_choice")),
         sampling: sampling(&mut parameters)?,
         extras: parameters,
+        constraint: constraint.flatten(),
         ..ModelRequest::new("", messages)
     })
+}
+
+/// Nothing where the model may answer freely. Whether a server takes it is settled where it is asked: a model may have
+/// several, and only some of them can.
+fn constraint(wanted: &CallGrammar) -> Result<Option<Constraint>, NodeError> {
+    let tools: Vec<_> = wanted.tools.iter().map(AsRef::as_ref).collect();
+    let options = GrammarOptions {
+        // An agent has to be able to answer, too.
+        free_text: true,
+        max_calls: MAX_CALLS_UNDER_GRAMMAR,
+    };
+    match (grammar(&tools, wanted.dialect, options), wanted.required) {
+        (Ok(form), true) => Ok(Some(Constraint::Grammar(form))),
+        (Ok(form), false) => Ok(Some(Constraint::GrammarIfTaken(form))),
+        (Err(_), false) => Ok(None),
+        (Err(error), true) => {
+            let message = format!("no grammar can be made for the answer: {error}");
+            Err(NodeError::invalid("model.grammar", message))
+        }
+    }
 }
 
 /// Calls of earlier turns stand under the tools' own names, which no provider can carry.

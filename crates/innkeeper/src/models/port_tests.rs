@@ -223,3 +223,47 @@ async fn what_only_the_provider_understands_goes_back_to_it_as_it_came() {
     };
     assert_eq!(result.name.as_ref(), Some(name));
 }
+
+#[test]
+fn calls_are_held_to_their_form_where_a_workflow_asks_for_it() {
+    let schema =
+        json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
+    let tool = Arc::new(ToolDefinition::new("File.Read", "Reads", schema));
+    let held = |tools: &[Arc<ToolDefinition>], dialect, required| {
+        let call = ModelCall {
+            messages: user("hello"),
+            grammar: Some(CallGrammar {
+                tools: tools.to_vec(),
+                dialect,
+                required,
+            }),
+            ..ModelCall::default()
+        };
+        let manifest = render_manifest([], Protocol::Native(Provider::OpenAi), Locale::En);
+        request(call, &manifest).map(|request| request.constraint)
+    };
+    let tools = [tool];
+    for (dialect, mark) in [(Protocol::Tam, "REQUEST_TOOL"), (Protocol::Action, "cdata")] {
+        for required in [true, false] {
+            let form = match held(&tools, dialect, required).unwrap() {
+                Some(Constraint::Grammar(form)) if required => form,
+                Some(Constraint::GrammarIfTaken(form)) if !required => form,
+                other => panic!("{other:?}"),
+            };
+            assert!(
+                form.starts_with("root ::= ") && form.contains(mark),
+                "{form}"
+            );
+        }
+    }
+    let native = Protocol::Native(Provider::OpenAi);
+    for (tools, dialect, told) in [
+        (&tools[..], native, "native calls need no grammar"),
+        (&[], Protocol::Tam, "needs a tool"),
+    ] {
+        let error = held(tools, dialect, true).unwrap_err();
+        assert_eq!(error.code, "model.grammar");
+        assert!(error.message.contains(told), "{error}");
+        assert_eq!(held(tools, dialect, false).unwrap(), None);
+    }
+}

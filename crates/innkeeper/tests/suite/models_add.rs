@@ -120,6 +120,48 @@ fn keys_that_are_elsewhere_are_only_named() {
 }
 
 #[test]
+fn a_channel_takes_no_key_of_another_with_it() {
+    let house = House::new();
+    let kept = |name: &str| text(&house, "secrets.toml").contains(&format!("key-of-{name}"));
+    let add = |name: &str, key: &str| {
+        let words = ["models", "add", "openai", "--name", name, "--key-stdin"];
+        house.fed(&words, key)
+    };
+    // Names go on where others end, and a header may name a key as well.
+    for name in ["a.b", "z"] {
+        assert_eq!(add(name, &format!("key-of-{name}")).code, Some(0));
+    }
+    add("a", "key-of-a").is_refused(2, &["models.a", "another name", "[models.key_refused]"]);
+    let words = ["models", "add", "ollama", "--name", "a"];
+    assert_eq!(house.fed(&words, "").code, Some(0));
+    let settings = text(&house, "innkeeper.toml");
+    house.settings(&format!(
+        "{settings}\n[[models.channels]]\nname = \"openrouter\"\nheaders = {{Authorization = \"secret:models.z\"}}\n"
+    ));
+    for (name, stays) in [("a", "a.b"), ("z", "z")] {
+        let gone = house.json(&["models", "remove", name, "--yes"]);
+        assert_eq!(gone["keyRemoved"], false, "{name}");
+        assert!(kept(stays), "{name}");
+    }
+    let gone = house.json(&["models", "remove", "a.b", "--yes"]);
+    assert_eq!((&gone["keyRemoved"], kept("a.b")), (&json!(true), false));
+    assert_eq!(add("a", "key-of-a").code, Some(0));
+}
+
+#[test]
+fn a_key_that_was_kept_survives_a_channel_that_cannot_be_written() {
+    let house = House::new();
+    let words = ["models", "add", "deepseek", "--key-stdin"];
+    assert_eq!(house.fed(&words, KEY).code, Some(0));
+    house.json(&["models", "remove", "deepseek", "--yes", "--keep-key"]);
+    house.settings("models = {channels = []}\n");
+    let run = house.fed(&words, "another-0123456789");
+    run.is_refused(1, &["braces", "[models.not_written]"]);
+    let secrets = text(&house, "secrets.toml");
+    assert!(secrets.contains(KEY) && !secrets.contains("another"));
+}
+
+#[test]
 fn what_makes_no_channel_is_refused_and_nothing_is_written() {
     let house = House::new();
     for (words, input, fragments) in [
@@ -148,6 +190,16 @@ fn what_makes_no_channel_is_refused_and_nothing_is_written() {
             &["ollama", "--name", "a/b"],
             "",
             &["letters", "[models.not_a_channel]"],
+        ),
+        (
+            &["ollama", "--default", " "],
+            "",
+            &["--default", "[models.not_a_channel]"],
+        ),
+        (
+            &["ollama", "--model", "m ", "--model", "n"],
+            "",
+            &["--model", "[models.not_a_channel]"],
         ),
         (
             &["openai", "--key-stdin"],
@@ -206,6 +258,22 @@ fn a_key_in_the_settings_is_refused_and_not_repeated() {
             &["never holds one", "${NAME}"],
         ),
         (format!("keys = \"{KEY}\""), &["never holds one"]),
+        (
+            format!("models = \"{KEY}\""),
+            &["line 3", "a text, expected a sequence"],
+        ),
+        (
+            format!("retries = '{KEY}\", expected'"),
+            &["line 3", "a text, expected u32"],
+        ),
+        (
+            format!("grammar = \"{KEY}\""),
+            &["line 3", "an unknown word, expected"],
+        ),
+        (
+            format!("base_url = \"https://x.example/v1?abc={KEY}\""),
+            &["line 1", "has a part after `?`"],
+        ),
         (
             format!("headers = {{authorization = \"Bearer {KEY}\"}}"),
             &["looks like a secret"],

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use innkeeper_testkit::model_server::{Answer, Format, ModelServer, Request, Say};
+use innkeeper_testkit::model_server::{Answer, Delivery, Format, ModelServer, Request, Say};
 
 use super::home::House;
 use super::process::{Run, fed};
@@ -70,6 +70,26 @@ impl Watched {
     }
 }
 
+/// With everything that is told while they run.
+fn run_workflows(watched: &mut Watched, succeeds: bool) {
+    for words in [
+        &["workflow", "run", "ask", "--input", "messages=tea"][..],
+        &[
+            "workflow",
+            "run",
+            "ask",
+            "--input",
+            "messages=tea",
+            "--events",
+        ],
+        &["tools", "call", "workflow:ask", "messages=tea"],
+    ] {
+        let run = watched.run(words, "");
+        assert_eq!(run.code == Some(0), succeeds, "{}", run.stderr);
+        assert!(!succeeds || run.stdout.contains("[key]"), "{}", run.stdout);
+    }
+}
+
 #[tokio::test]
 async fn no_key_is_ever_shown_or_kept_elsewhere() {
     for (provider, format) in [
@@ -133,20 +153,19 @@ async fn no_key_is_ever_shown_or_kept_elsewhere() {
             watched.run(&["models", "list", "--remote", "--json"], "");
             if status == 401 {
                 watched.run(&["models", "score", "--model", "kept/m"], "");
-                watched.run(
-                    &[
-                        "workflow",
-                        "run",
-                        "ask",
-                        "--input",
-                        "messages=tea",
-                        "--events",
-                    ],
-                    "",
-                );
-                watched.run(&["tools", "call", "workflow:ask", "messages=tea"], "");
             }
+            run_workflows(&mut watched, status == 200);
         }
+        // The whole answer at once, and in the middle of it a break.
+        let sent = |request: &Request| Say::text(format!("you sent {} ", shown_key(request)));
+        server.otherwise(move |request| {
+            Answer::say(sent(request).usage(1, 2)).delivery(Delivery::Whole)
+        });
+        run_workflows(&mut watched, true);
+        server.otherwise(move |request| {
+            Answer::say(sent(request).chop(3).then_error(500, &shown_key(request)))
+        });
+        run_workflows(&mut watched, false);
         server.otherwise(|request| {
             Answer::say(Say::text("hello").then_error(500, &shown_key(request)))
         });

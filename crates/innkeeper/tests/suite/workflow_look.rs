@@ -145,7 +145,7 @@ fn list_shows_all_places_and_what_hides_what() {
         "{}",
         run.stdout
     );
-    let agent = "user_query, chat_history?, system_prompt?, model?, +6 → reply, final_reply, history, observation, +2";
+    let agent = "user_query, chat_history?, system_prompt?, model?, +7 → reply, final_reply, history, observation, +2";
     assert!(run.stdout.contains(agent), "{}", run.stdout);
     assert!(run.stdout.contains("hidden by project"), "{}", run.stdout);
     assert!(run.stdout.contains("id used twice"), "{}", run.stdout);

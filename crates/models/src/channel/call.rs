@@ -5,22 +5,22 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
-use futures_util::StreamExt;
-use innkeeper_protocol::Secret;
-use tokio::time::{Instant, sleep, sleep_until};
+use futures_util::{FutureExt, Stream, StreamExt};
+use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::Channel;
 use super::given_up::{GivenUp, busy, sum_up};
-use super::guard::prepare;
-use super::keys::Pick;
+use super::guard::{means_another, prepare};
+use super::patience::Patience;
 use super::report::{ReportSink, Running};
 use super::retry::{Jitter, Then, then};
 use super::route::Candidate;
 use crate::http::Attempt;
-use crate::limits::{MAX_RETRIES, MAX_RETRY_WAIT};
+use crate::limits::MAX_RETRY_WAIT;
 use crate::prices::ModelTable;
 use crate::{
     FinishReason, Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, ModelStream, Usage,
@@ -60,13 +60,9 @@ impl Model for Routed {
             name: self.name.clone(),
             candidates: Arc::clone(&self.candidates),
             around: self.around.clone(),
-            phase: Phase::Asking(Box::new(request)),
         };
-        let events = futures_util::stream::unfold(call, |mut call| async move {
-            let event = call.next().await?;
-            Some((event, call))
-        });
-        ModelStream::new(self.name.clone(), cancel, events)
+        let answer = call.answer(request).flatten_stream();
+        ModelStream::new(self.name.clone(), cancel, answer)
     }
 }
 
@@ -84,13 +80,6 @@ struct Call {
     candidates: Arc<[Candidate]>,
     around: Around,
     running: Running,
-    phase: Phase,
-}
-
-enum Phase {
-    Asking(Box<ModelRequest>),
-    Answering(Answer),
-    Over,
 }
 
 /// What is to be passed on, and where more comes from.
@@ -99,51 +88,68 @@ struct Answer {
     rest: Option<Attempt>,
 }
 
+/// An answer on its way out.
+struct Passing {
+    running: Running,
+    /// `None` once it is over.
+    answer: Option<Result<Answer, ModelError>>,
+}
+
+impl Stream for Passing {
+    type Item = Result<ModelEvent, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        let event = match &mut this.answer {
+            Some(Ok(answer)) => match (answer.ready.pop_front(), &mut answer.rest) {
+                (Some(event), _) => Some(Ok(event)),
+                (None, Some(rest)) => ready!(rest.as_mut().poll_next(cx)),
+                (None, None) => None,
+            },
+            Some(Err(_)) => this.answer.take().and_then(Result::err).map(Err),
+            None => return Poll::Ready(None),
+        };
+        Poll::Ready(match event {
+            Some(Ok(event)) => Some(Ok(this.running.passes(event))),
+            end => {
+                this.answer = None;
+                let error = end.and_then(Result::err);
+                this.running.ends(error.as_ref());
+                error.map(Err)
+            }
+        })
+    }
+}
+
 impl Call {
-    async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
-        let mut answer = match std::mem::replace(&mut self.phase, Phase::Over) {
-            Phase::Over => return None,
-            Phase::Answering(answer) => answer,
-            Phase::Asking(request) => {
-                self.running.begin();
-                match self.ask(*request).await {
-                    Ok(answer) => answer,
-                    Err(error) => {
-                        self.running.ends(Some(&error));
-                        return Some(Err(error));
-                    }
-                }
-            }
-        };
-        let event = match (answer.ready.pop_front(), &mut answer.rest) {
-            (Some(event), _) => Some(Ok(event)),
-            (None, Some(rest)) => rest.next().await,
-            (None, None) => None,
-        };
-        match event {
-            Some(Ok(event)) => {
-                self.phase = Phase::Answering(answer);
-                Some(Ok(self.running.passes(event)))
-            }
-            Some(Err(error)) => {
-                self.running.ends(Some(&error));
-                Some(Err(error))
-            }
-            None => {
-                self.running.ends(None);
-                None
-            }
+    async fn answer(mut self, request: ModelRequest) -> Passing {
+        self.running.begin();
+        let answer = self.ask(request).await;
+        Passing {
+            running: self.running,
+            answer: Some(answer),
         }
     }
 
     /// Asks one channel after the other until one begins to answer.
     async fn ask(&mut self, mut request: ModelRequest) -> Result<Answer, ModelError> {
         let candidates = Arc::clone(&self.candidates);
-        let mut given_up = Vec::new();
+        let mut given_up: Vec<GivenUp> = Vec::new();
         let mut next = request.attempt;
         let mut left = candidates.len();
         for candidate in candidates.iter() {
             left -= 1;
+            let asked = given_up.iter().any(|failed| failed.sent > 0);
+            if let Some(error) = means_another(candidate, &request).filter(|_| asked) {
+                given_up.push(GivenUp {
+                    channel: candidate.channel.name().to_owned(),
+                    sent: 0,
+                    ready: false,
+                    error,
+                    then: Then::OtherChannel,
+                });
+                continue;
+            }
             let mine = match left {
                 0 => std::mem::take(&mut request),
                 _ => request.clone(),
@@ -172,10 +178,12 @@ impl Call {
     ) -> Result<Answer, Box<GivenUp>> {
         let channel = &candidate.channel;
         let mut sent = 0;
+        let ready = channel.ready().is_ok();
         let give_up = |sent: u32, error: ModelError, then: Then| {
             Box::new(GivenUp {
                 channel: channel.name().to_owned(),
                 sent,
+                ready,
                 error,
                 then,
             })
@@ -185,24 +193,40 @@ impl Call {
             give_up(0, error, Then::OtherChannel)
         })?;
         let prepared = prepare(channel, &candidate.model, &self.around.table, request);
-        let (request, info) = prepared.map_err(|error| give_up(0, error, Then::Stop))?;
-        self.running.asks(candidate, info);
+        let (request, info) = prepared.map_err(|error| give_up(0, error, Then::OtherChannel))?;
+        self.running.asks(candidate, &request.model, info);
         let mut request = Arc::new(request);
         let (mut refused, mut last): (Vec<usize>, Option<ModelError>) = (Vec::new(), None);
         let mut repeated = 0_u32;
         // Other keys are no repetition of what failed with this one.
         let keys = u32::try_from(channel.keys.len()).unwrap_or(u32::MAX);
         let retries = channel.config.retries;
-        let mut waits = MAX_RETRIES.saturating_add(keys);
+        let mut patience = Patience::new(channel, self.around.jitter.clone());
         loop {
-            let (index, key) = take_key(channel, &refused, &mut waits, &mut last)
+            let (index, key) = patience
+                .take_key(channel, &refused, &mut last)
                 .await
                 .map_err(|error| give_up(sent, error, Then::Rest))?;
             Arc::make_mut(&mut request).attempt = *next;
             *next = next.saturating_add(1);
             sent += 1;
+            if sent == 1 {
+                patience.starts();
+            }
             self.running.sends();
-            let error = match begin(sends.attempt(key, Arc::clone(&request))).await {
+            let began = begin(sends.attempt(key, Arc::clone(&request)));
+            // The first has its own clock, which runs as long and says more.
+            let began = match sent {
+                1 => began.await,
+                _ => match timeout_at(patience.until(), began).await {
+                    Ok(began) => began,
+                    Err(_) => {
+                        let error = patience.ends(channel, last.take());
+                        return Err(give_up(sent, error, Then::OtherChannel));
+                    }
+                },
+            };
+            let (error, used) = match began {
                 Ok(answer) => {
                     channel.keys.worked(index);
                     if answer.rest.is_some() {
@@ -210,20 +234,28 @@ impl Call {
                     }
                     return Ok(answer);
                 }
-                Err(error) => error,
+                Err(failed) => *failed,
             };
-            let then = then(error.kind);
+            if let Some(used) = used {
+                self.running.wastes(used);
+            }
+            let now = Instant::now();
+            let then = match then(error.kind) {
+                // What took all of its time would take it again, and be paid for again.
+                Then::Again if now >= patience.until() => Then::OtherChannel,
+                then => then,
+            };
             let wait = error
                 .retry_after
                 .unwrap_or_else(|| self.around.jitter.backoff(repeated));
             match then {
                 Then::Stop | Then::OtherChannel => return Err(give_up(sent, error, then)),
                 Then::OtherKey => {
-                    channel.keys.refused(index, Instant::now());
+                    channel.keys.refused(index, now);
                     refused.push(index);
                 }
                 Then::Rest => {
-                    channel.keys.limited(index, Instant::now(), wait);
+                    channel.keys.limited(index, now, wait);
                     if repeated >= retries.saturating_add(keys.saturating_sub(1)) {
                         return Err(give_up(sent, error, then));
                     }
@@ -238,48 +270,33 @@ impl Call {
                         return Err(give_up(sent, error, then));
                     }
                     repeated += 1;
+                    let wait = match error.retry_after {
+                        Some(asked) => asked + self.around.jitter.more(),
+                        None => wait,
+                    };
+                    if now + wait >= patience.until() {
+                        let error = patience.ends(channel, Some(error));
+                        return Err(give_up(sent, error, then));
+                    }
                     sleep(wait).await;
                 }
             }
             last = Some(error);
-        }
-    }
-}
-
-/// The key whose turn it is, waited for where that is not long. `waits` is how often still: others use the same keys,
-/// and may be told to wait again and again.
-async fn take_key(
-    channel: &Channel,
-    refused: &[usize],
-    waits: &mut u32,
-    last: &mut Option<ModelError>,
-) -> Result<(usize, Option<Secret>), ModelError> {
-    loop {
-        match channel.keys.pick(Instant::now(), refused) {
-            Pick::Key(index, key) => return Ok((index, key)),
-            Pick::WaitUntil(until) => {
-                let wait = until.saturating_duration_since(Instant::now());
-                if wait > MAX_RETRY_WAIT || *waits == 0 {
-                    return Err(busy(channel.name(), last.take(), wait));
-                }
-                *waits -= 1;
-                sleep_until(until).await;
-            }
-            Pick::Nothing => {
-                return Err(last.take().unwrap_or_else(|| {
-                    let why = format!("{}: none of its keys can be used", channel.name());
-                    ModelError::new(ModelErrorKind::Unauthorized, why)
-                }));
+            if now >= patience.until() {
+                let error = patience.ends(channel, last.take());
+                return Err(give_up(sent, error, Then::OtherChannel));
             }
         }
     }
 }
 
 /// Reads up to the first piece that somebody could see.
-async fn begin(mut attempt: Attempt) -> Result<Answer, ModelError> {
+/// With an error comes what it has cost until then.
+async fn begin(mut attempt: Attempt) -> Result<Answer, Box<(ModelError, Option<Usage>)>> {
     let mut held = Held::default();
     while let Some(event) = attempt.next().await {
-        if let Some(visible) = held.hold(event?) {
+        let event = event.map_err(|error| Box::new((error, held.usage)))?;
+        if let Some(visible) = held.hold(event) {
             let mut ready = held.into_events();
             ready.push_back(visible);
             let rest = Some(attempt);
@@ -328,3 +345,7 @@ impl Held {
 #[cfg(test)]
 #[path = "call_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "fallback_tests.rs"]
+mod fallback_tests;

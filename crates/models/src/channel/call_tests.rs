@@ -23,8 +23,8 @@ async fn ask(router: &Router) -> Result<ModelReply, ModelError> {
         .await
 }
 
-const ONE: &str = "name = 'one'\nprovider = 'openai'\nkeys = '${KEY_A}'";
-const TWO: &str = "name = 'two'\nprovider = 'openai'\nkeys = '${KEY_B}'";
+const ONE: &str = "name = 'one'\nprovider = 'openai'\nkeys = '${KEY_A}'\nmodels = ['m']";
+const TWO: &str = "name = 'two'\nprovider = 'openai'\nkeys = '${KEY_B}'\nmodels = ['m']";
 const THREE_KEYS: &str =
     "name = 'one'\nprovider = 'openai'\nkeys = ['${KEY_A}', '${KEY_B}', '${KEY_C}']\nretries = 0";
 
@@ -42,7 +42,7 @@ async fn who_is_asked_after_a_failure() {
         (Kind::Unauthorized, 1, true),
         (Kind::Refused, 1, false),
         (Kind::Misdirected, 1, true),
-        (Kind::ContextTooLong, 1, false),
+        (Kind::ContextTooLong, 1, true),
         (Kind::Cancelled, 1, false),
     ];
     assert_eq!(table.len(), Kind::ALL.len());
@@ -258,6 +258,20 @@ async fn a_provider_that_asks_for_a_pause_gets_it() {
             }
         }
     }
+    // Those who were told the same do not come back in the same moment, whether a server or a limit of a key is the
+    // reason.
+    for kind in [Kind::ServerError, Kind::RateLimited] {
+        let busy = Step::Fails(ModelError {
+            retry_after: Some(Duration::from_secs(2)),
+            ..error(kind)
+        });
+        let fake = Fake::new([vec![busy], vec![says("ok")]]);
+        let router = router(&[(ONE, &fake)]).with_jitter(Jitter::fixed(u32::MAX));
+        let began = Instant::now();
+        ask(&router).await.unwrap();
+        let waited = Duration::from_secs(2) + BACKOFF_BASE;
+        assert_eq!(began.elapsed(), waited, "{kind:?}");
+    }
     // A server in trouble may ask for one too.
     let busy = Step::Fails(ModelError {
         retry_after: Some(Duration::from_secs(61)),
@@ -409,8 +423,8 @@ async fn the_last_error_tells_of_all_that_were_given_up() {
     let first = Fake::new(std::iter::repeat_n(vec![fails(Kind::ServerError)], 9));
     let second = Fake::new([]);
     let third = Fake::new(std::iter::repeat_n(vec![fails(Kind::Unauthorized)], 9));
-    let no_key = "name = 'two'\nprovider = 'openai'\nkeys = ['${NONE}']";
-    let three = "name = 'three'\nprovider = 'deepseek'";
+    let no_key = "name = 'two'\nprovider = 'openai'\nkeys = ['${NONE}']\nmodels = ['m']";
+    let three = "name = 'three'\nprovider = 'deepseek'\nmodels = ['m']";
     let failed = ask(&router(&[
         (ONE, &first),
         (no_key, &second),

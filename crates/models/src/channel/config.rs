@@ -9,7 +9,7 @@ use super::key_ref::{HeaderText, KeyRef, read_headers, read_keys};
 use crate::Timeouts;
 use crate::limits::{DEFAULT_RETRIES, MAX_RETRIES};
 use crate::names::is_channel_name;
-use crate::provider::{GrammarField, Quirks, not_an_address};
+use crate::provider::{CallIds, GrammarField, Quirks, not_an_address};
 
 /// One way to one provider. Several channels may lead to the same one.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -49,6 +49,10 @@ pub struct QuirkChanges {
     pub json_schema: Option<bool>,
     pub reasoning_back: Option<bool>,
     pub default_max_tokens: Option<u32>,
+    pub message_fields: Option<Vec<String>>,
+    pub not_sent: Option<Vec<String>>,
+    pub seed_field: Option<String>,
+    pub call_ids: Option<CallIds>,
 }
 
 #[derive(Deserialize)]
@@ -101,6 +105,16 @@ impl TryFrom<Written> for ChannelConfig {
         }
         if let Some(why) = written.base_url.as_deref().and_then(not_an_address) {
             return Err(format!("`base_url` of the channel `{name}` {why}"));
+        }
+        // It is shown whole, and a key may stand there under any name.
+        if written
+            .base_url
+            .as_deref()
+            .is_some_and(|url| url.contains(['?', '#']))
+        {
+            return Err(format!(
+                "`base_url` of the channel `{name}` has a part after `?` or `#`; it ends with the path"
+            ));
         }
         if written.retries > MAX_RETRIES {
             return Err(format!(
@@ -169,6 +183,10 @@ impl QuirkChanges {
         set(&mut quirks.stream_usage, self.stream_usage.as_ref());
         set(&mut quirks.json_schema, self.json_schema.as_ref());
         set(&mut quirks.reasoning_back, self.reasoning_back.as_ref());
+        set(&mut quirks.message_fields, self.message_fields.as_ref());
+        set(&mut quirks.not_sent, self.not_sent.as_ref());
+        set(&mut quirks.seed_field, self.seed_field.as_ref());
+        set(&mut quirks.call_ids, self.call_ids.as_ref());
         quirks.grammar = self.grammar.or(quirks.grammar);
         quirks.default_max_tokens = self.default_max_tokens.or(quirks.default_max_tokens);
     }

@@ -12,7 +12,7 @@ fn what_is_not_said_is_as_usual() {
         "name = 'mine'\nprovider = 'custom'\nbase_url = 'http://127.0.0.1:9/v1'\nkeys = ['${A}', 'secret:a.b']\n\
          models = ['x', 'y-*']\ndisabled = true\nretries = 10\ncontext = 4096\nmax_tokens = 100\nstream = false\n\
          grammar = 'grammar'\nrename = { a = 'b' }\nheaders = { X-Title = 'Inn', Authorization = 'Basic ${B}' }\n\
-         timeouts = { idle_ms = 5 }\nquirks = { json_schema = false, default_max_tokens = 7 }",
+         timeouts = { idle_ms = 5 }\nquirks = { json_schema = false, default_max_tokens = 7, message_fields = ['thinking_blocks'], call_ids = 'nine', seed_field = 's', not_sent = ['top_k'] }",
     );
     assert_eq!(
         all.keys,
@@ -25,6 +25,12 @@ fn what_is_not_said_is_as_usual() {
     assert_eq!(quirks.grammar, Some(GrammarField::Grammar));
     assert!(!quirks.json_schema && quirks.stream_usage);
     assert_eq!(quirks.default_max_tokens, Some(7));
+    assert_eq!(quirks.message_fields, ["thinking_blocks"]);
+    assert_eq!(
+        (quirks.seed_field.as_str(), quirks.call_ids),
+        ("s", CallIds::Nine)
+    );
+    assert_eq!(quirks.not_sent, ["top_k"]);
 }
 
 #[test]
@@ -66,6 +72,14 @@ fn what_cannot_be_taken_is_named_and_no_key_is_repeated() {
         (
             "base_url = 'http://127.0.0.1/v1?api_key=sk-planted'",
             "`base_url` of the channel `c` holds a key",
+        ),
+        (
+            "base_url = 'http://127.0.0.1/v1?abc=sk-planted'",
+            "`base_url` of the channel `c` has a part after `?`",
+        ),
+        (
+            "base_url = 'http://127.0.0.1/v1#sk-planted'",
+            "`base_url` of the channel `c` has a part after `?`",
         ),
         ("base_url = 'ftp://127.0.0.1'", "is no address of the web"),
         ("base_url = '127.0.0.1/v1'", "is no address"),

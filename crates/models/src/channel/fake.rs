@@ -29,6 +29,7 @@ pub(super) struct Sent {
     pub(super) attempt: u32,
     pub(super) max_tokens: Option<u32>,
     pub(super) stream: bool,
+    pub(super) is_raw: bool,
 }
 
 #[derive(Default)]
@@ -73,6 +74,7 @@ impl Sends for Arc<Fake> {
             attempt: request.attempt,
             max_tokens: request.sampling.max_tokens,
             stream: request.stream,
+            is_raw: request.raw.is_some(),
         });
         let steps = self.script.lock().unwrap().pop_front();
         let steps = steps.unwrap_or_else(|| vec![fails(ModelErrorKind::ServerError)]);

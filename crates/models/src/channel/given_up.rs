@@ -10,6 +10,8 @@ use crate::{ModelError, ModelErrorKind};
 pub(super) struct GivenUp {
     pub(super) channel: String,
     pub(super) sent: u32,
+    /// It could have been asked. One that lacks its key tells nothing of the request.
+    pub(super) ready: bool,
     pub(super) error: ModelError,
     pub(super) then: Then,
 }
@@ -32,6 +34,22 @@ pub(super) fn busy(channel: &str, last: Option<ModelError>, wait: Duration) -> M
     error
 }
 
+/// The error of a channel whose attempts together took as long as one answer may take.
+pub(super) fn out_of_time(channel: &str, last: Option<ModelError>, total: Duration) -> ModelError {
+    let mut error = last.unwrap_or_else(|| {
+        ModelError::new(
+            ModelErrorKind::Timeout,
+            format!("{channel} did not begin to answer"),
+        )
+    });
+    error.message = format!(
+        "{}; it is not asked again, for the {} ms of `timeouts.total_ms` are over",
+        error.message,
+        total.as_millis()
+    );
+    error
+}
+
 /// One error for all that failed: the last one, unless an earlier one may pass and the last may not.
 pub(super) fn sum_up(name: &str, given_up: Vec<GivenUp>) -> ModelError {
     let several = given_up.len() > 1;
@@ -39,23 +57,20 @@ pub(super) fn sum_up(name: &str, given_up: Vec<GivenUp>) -> ModelError {
         .iter()
         .map(|failed| told(failed, several))
         .collect();
+    // A pause helps only where the kind may pass.
     let wait = given_up
         .iter()
+        .filter(|failed| failed.error.kind.may_pass())
         .filter_map(|failed| failed.error.retry_after)
         .min();
     let stopped = given_up
         .last()
         .is_some_and(|failed| failed.then == Then::Stop);
-    let asked = |failed: &GivenUp| failed.sent > 0;
     let best = given_up
         .iter()
-        .rposition(|failed| asked(failed) && failed.error.kind.may_pass())
+        .rposition(|failed| failed.ready && failed.error.kind.may_pass())
         .filter(|_| !stopped)
-        .or_else(|| {
-            given_up
-                .iter()
-                .rposition(|failed| asked(failed) || failed.then == Then::Stop)
-        })
+        .or_else(|| given_up.iter().rposition(|failed| failed.ready))
         .or_else(|| given_up.len().checked_sub(1));
     let Some(failed) = best.and_then(|best| given_up.into_iter().nth(best)) else {
         let why = format!("nobody can be asked for '{name}'");
@@ -63,7 +78,7 @@ pub(super) fn sum_up(name: &str, given_up: Vec<GivenUp>) -> ModelError {
     };
     ModelError {
         message: told.join("; "),
-        retry_after: wait,
+        retry_after: wait.filter(|_| failed.error.kind.may_pass()),
         ..failed.error
     }
 }

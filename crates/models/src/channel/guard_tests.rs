@@ -18,11 +18,17 @@ fn what_surely_does_not_fit_is_not_sent() {
     let rows = [
         (10, None, "", Ok(None)),
         (10, Some(500), "context = 1_000", Ok(Some(500))),
+        // What is asked for is lowered to what is left; the conversation alone may be refused.
+        (10, Some(1_000), "context = 1_000", Ok(Some(958))),
+        (10, Some(4_096), "context = 4_096", Ok(Some(4_054))),
+        (200, Some(5_000), "context = 500", Ok(Some(219))),
+        (200, None, "context = 282", Ok(None)),
+        (200, Some(9), "context = 282", Ok(Some(1))),
         (
-            10,
-            Some(1_000),
-            "context = 1_000",
-            Err("1000 more are asked for, and the model holds 1000"),
+            200,
+            Some(9),
+            "context = 281",
+            Err("at least 281, and the model holds 281"),
         ),
         (
             2_000,
@@ -61,7 +67,7 @@ fn what_surely_does_not_fit_is_not_sent() {
             (Err(error), Err(expected)) => {
                 assert_eq!(error.kind, ModelErrorKind::ContextTooLong);
                 assert!(error.message.contains(expected), "{error}");
-                assert!(error.message.starts_with("c/m: "), "{error}");
+                assert!(error.message.contains("too long for m: about"), "{error}");
             }
             (found, expected) => {
                 panic!("{words} {wanted:?} {settings}: {found:?}, not {expected:?}")
@@ -114,5 +120,20 @@ fn a_provider_that_insists_gets_what_the_model_can_give() {
         let (request, _) = prepare(&anthropic, model, &table, request(1, None)).unwrap();
         assert_eq!(request.sampling.max_tokens, Some(expected), "{model}");
         assert!(!request.stream);
+    }
+}
+
+#[test]
+fn gemini_counts_the_answer_apart() {
+    let fake = Fake::new([]);
+    let settings = |context| format!("name = 'gemini'\nkeys = '${{KEY_A}}'\ncontext = {context}");
+    let table = ModelTable::shipped();
+    for (context, fits) in [(281, true), (280, false)] {
+        let gemini = channel(&settings(context), &fake);
+        let prepared = prepare(&gemini, "m", &table, request(200, Some(5_000)));
+        let sent = prepared
+            .ok()
+            .map(|(request, _)| request.sampling.max_tokens);
+        assert_eq!(sent, fits.then_some(Some(5_000)), "{context}");
     }
 }

@@ -98,12 +98,17 @@ impl HeaderText {
         })
     }
 
-    pub(super) fn resolve(&self, lookup: &KeyLookup<'_>) -> Result<Secret, String> {
+    /// The value, and the key in it if there is one.
+    pub(super) fn resolve(
+        &self,
+        lookup: &KeyLookup<'_>,
+    ) -> Result<(Secret, Option<Secret>), String> {
         match self {
-            Self::Plain(text) => Ok(Secret::new(text)),
+            Self::Plain(text) => Ok((Secret::new(text), None)),
             Self::WithKey { before, key, after } => {
                 let key = key.resolve(lookup)?;
-                Ok(Secret::new(format!("{before}{}{after}", key.expose())))
+                let value = Secret::new(format!("{before}{}{after}", key.expose()));
+                Ok((value, Some(key)))
             }
         }
     }

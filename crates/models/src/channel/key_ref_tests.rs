@@ -49,11 +49,13 @@ fn headers_hold_a_key_among_other_words() {
     ];
     for (text, expected) in rows {
         let found = HeaderText::read(text).unwrap().resolve(&lookup);
-        assert_eq!(
-            found.map(|found| found.expose().to_owned()),
-            expected,
-            "{text}"
-        );
+        if let Ok((value, key)) = &found {
+            let key = key.as_ref().map(Secret::expose);
+            assert_eq!(key.is_some(), text != "plain", "{text}");
+            assert!(value.expose().contains(key.unwrap_or_default()), "{text}");
+        }
+        let found = found.map(|(value, _)| value.expose().to_owned());
+        assert_eq!(found, expected, "{text}");
     }
     for text in ["${A", "${A} ${B}", "${a b}"] {
         assert_eq!(HeaderText::read(text), None, "{text}");

@@ -11,6 +11,7 @@ mod given_up;
 mod guard;
 mod key_ref;
 mod keys;
+mod patience;
 mod report;
 mod retry;
 mod route;
@@ -30,7 +31,7 @@ pub use self::key_ref::{HeaderText, KeyLookup, KeyRef, KeySource};
 use self::keys::KeyRing;
 pub use self::report::{CallOutcome, CallReport, ReportSink};
 pub use self::route::{Candidate, Route, Router, RouterError};
-use crate::http::{Attempt, Endpoint};
+use crate::http::{Attempt, Endpoint, Header};
 use crate::limits::MAX_LEARNED_MODELS;
 use crate::names::looks_secret;
 use crate::provider::{Auth, Provider};
@@ -90,11 +91,7 @@ impl Channel {
         mut provider: Provider,
         config: ChannelConfig,
         lookup: &KeyLookup<'_>,
-        open: impl FnOnce(
-            &Provider,
-            &ChannelConfig,
-            Vec<(String, Secret)>,
-        ) -> Result<Box<dyn Sends>, String>,
+        open: impl FnOnce(&Provider, &ChannelConfig, Vec<Header>) -> Result<Box<dyn Sends>, String>,
     ) -> Self {
         config.quirks.apply(&mut provider.quirks);
         let mut missing = Vec::new();
@@ -252,12 +249,13 @@ fn same_server(url: &str, known: Option<&str>) -> bool {
     known.is_some() && origin(url) == known
 }
 
-fn find_headers(
-    config: &ChannelConfig,
-    lookup: &KeyLookup<'_>,
-) -> Result<Vec<(String, Secret)>, String> {
+fn find_headers(config: &ChannelConfig, lookup: &KeyLookup<'_>) -> Result<Vec<Header>, String> {
     let resolve = |(name, text): (&String, &HeaderText)| match text.resolve(lookup) {
-        Ok(text) => Ok((name.clone(), text)),
+        Ok((value, key)) => Ok(Header {
+            name: name.clone(),
+            value,
+            key,
+        }),
         Err(why) => Err(format!("the header `{name}` has no value: {why}")),
     };
     config.headers.iter().map(resolve).collect()

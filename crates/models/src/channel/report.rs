@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::route::Candidate;
 use crate::names::quoted;
 use crate::prices::ModelInfo;
-use crate::{FinishReason, ModelError, ModelErrorKind, ModelEvent, Usage};
+use crate::{Cost, FinishReason, ModelError, ModelErrorKind, ModelEvent, Usage};
 
 /// One call: all attempts for one reply.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +24,7 @@ pub struct CallReport {
     pub answered: Option<String>,
     /// Requests that were sent.
     pub attempts: u32,
-    /// With the cost, where it is known.
+    /// Of all attempts, with the cost, where they are known.
     pub usage: Option<Usage>,
     /// From the beginning of the call to the first visible piece.
     pub first_token: Option<Duration>,
@@ -51,6 +51,8 @@ pub(super) struct Running {
     /// `None` until it begins and after it has been reported.
     began: Option<Instant>,
     prices: ModelInfo,
+    /// What attempts that failed have used up.
+    wasted: Option<Usage>,
     /// The provider has told the cost itself.
     told_cost: bool,
     finish: Option<FinishReason>,
@@ -74,6 +76,7 @@ impl Running {
             sink,
             began: None,
             prices: ModelInfo::default(),
+            wasted: None,
             told_cost: false,
             finish: None,
         }
@@ -83,15 +86,22 @@ impl Running {
         self.began = Some(Instant::now());
     }
 
-    pub(super) fn asks(&mut self, candidate: &Candidate, prices: ModelInfo) {
+    /// `model` is the name that is sent there.
+    pub(super) fn asks(&mut self, candidate: &Candidate, model: &str, prices: ModelInfo) {
         self.report.channel = Some(candidate.channel.name().to_owned());
         self.report.provider = Some(candidate.channel.provider().id.clone());
-        self.report.model = Some(candidate.model.clone());
+        self.report.model = Some(quoted(model));
         self.prices = prices;
     }
 
     pub(super) fn sends(&mut self) {
         self.report.attempts = self.report.attempts.saturating_add(1);
+    }
+
+    /// Nobody sees what that attempt said; it is paid for all the same.
+    pub(super) fn wastes(&mut self, mut usage: Usage) {
+        usage.cost = usage.cost.or_else(|| self.prices.cost(&usage));
+        self.wasted = Some(together(self.wasted, usage));
     }
 
     /// The first piece that somebody could see is here.
@@ -138,8 +148,32 @@ impl Running {
     fn tell(&mut self) {
         if let (Some(began), Some(sink)) = (self.began.take(), &self.sink) {
             self.report.duration = began.elapsed();
+            if let Some(wasted) = self.wasted {
+                self.report.usage = Some(together(self.report.usage, wasted));
+            }
             sink.report(self.report.clone());
         }
+    }
+}
+
+/// The sum of what is known of both.
+fn together(one: Option<Usage>, other: Usage) -> Usage {
+    let Some(one) = one else {
+        return other;
+    };
+    fn sum<T>(one: Option<T>, other: Option<T>, add: impl FnOnce(T, T) -> T) -> Option<T> {
+        match (one, other) {
+            (Some(one), Some(other)) => Some(add(one, other)),
+            (one, other) => one.or(other),
+        }
+    }
+    let count = |one, other| sum(one, other, u64::saturating_add);
+    Usage {
+        prompt_tokens: count(one.prompt_tokens, other.prompt_tokens),
+        completion_tokens: count(one.completion_tokens, other.completion_tokens),
+        cached_tokens: count(one.cached_tokens, other.cached_tokens),
+        reasoning_tokens: count(one.reasoning_tokens, other.reasoning_tokens),
+        cost: sum(one.cost, other.cost, Cost::saturating_add),
     }
 }
 

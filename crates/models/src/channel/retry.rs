@@ -15,6 +15,7 @@ pub(super) enum Then {
     Rest,
     /// The next key.
     OtherKey,
+    /// This one cannot, and another one may.
     OtherChannel,
     /// Nobody else would do better, or nobody wants the answer any more.
     Stop,
@@ -29,11 +30,12 @@ pub(super) const fn then(kind: ModelErrorKind) -> Then {
         | ModelErrorKind::Malformed => Then::Again,
         ModelErrorKind::RateLimited => Then::Rest,
         ModelErrorKind::Unauthorized => Then::OtherKey,
-        ModelErrorKind::UnknownModel | ModelErrorKind::Misdirected => Then::OtherChannel,
-        ModelErrorKind::TooLarge
-        | ModelErrorKind::Refused
-        | ModelErrorKind::ContextTooLong
-        | ModelErrorKind::Cancelled => Then::Stop,
+        ModelErrorKind::UnknownModel
+        | ModelErrorKind::Misdirected
+        | ModelErrorKind::ContextTooLong => Then::OtherChannel,
+        ModelErrorKind::TooLarge | ModelErrorKind::Refused | ModelErrorKind::Cancelled => {
+            Then::Stop
+        }
     }
 }
 
@@ -64,6 +66,12 @@ impl Jitter {
     pub(super) fn backoff(&self, repetition: u32) -> Duration {
         let most = BACKOFF_BASE.saturating_mul(2_u32.saturating_pow(repetition));
         self.up_to(most.min(BACKOFF_MAX))
+    }
+
+    /// What comes on top of a pause that was asked for, so that all who were told the same do not come back in the
+    /// same moment.
+    pub(super) fn more(&self) -> Duration {
+        self.up_to(BACKOFF_BASE)
     }
 }
 

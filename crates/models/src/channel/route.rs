@@ -125,7 +125,11 @@ impl Router {
                 None => self.by_model(meant),
             },
         };
-        found.truncate(MAX_CANDIDATES);
+        if found.len() > MAX_CANDIDATES {
+            // Nobody is hidden by those that cannot be asked.
+            found.sort_by_key(|found| found.channel.ready().is_err());
+            found.truncate(MAX_CANDIDATES);
+        }
         if found.is_empty() {
             return Err(self.unknown(meant));
         }
@@ -199,6 +203,8 @@ impl Router {
         distinct(targets)
     }
 
+    /// Those that name the model. Where none does, one that takes everything, and nobody after it: that a conversation
+    /// goes on to another house is for somebody to write down.
     fn by_model(&self, name: &str) -> Vec<Candidate> {
         if name.is_empty() {
             return Vec::new();
@@ -210,10 +216,17 @@ impl Router {
         let (naming, others): (Vec<_>, Vec<_>) = enabled(self.channels.clone())
             .into_iter()
             .partition(|channel| channel.names(name));
+        if !naming.is_empty() {
+            return naming.into_iter().map(candidate).collect();
+        }
         let open = others
             .into_iter()
             .filter(|channel| channel.config.models.is_empty());
-        naming.into_iter().chain(open).map(candidate).collect()
+        let mut open: Vec<_> = open.collect();
+        if let Some(first) = open.iter().position(|channel| channel.ready().is_ok()) {
+            open = vec![open.swap_remove(first)];
+        }
+        open.into_iter().map(candidate).collect()
     }
 
     fn unknown(&self, name: &str) -> ModelError {

@@ -55,24 +55,14 @@ fn names_lead_to_channels() {
         ("openai/fast", &["openai/gpt-5-mini"]),
         ("openrouter/x-ai/grok-4:free", &["router/x-ai/grok-4:free"]),
         ("router:a/b:c", &["router/a/b:c"]),
-        // No channel at the front: those that name it, then those that take everything.
-        (
-            "gpt-5",
-            &["openai/gpt-5", "work/gpt-5", "router/gpt-5", "ollama/gpt-5"],
-        ),
-        ("fast", &["openai/gpt-5-mini", "router/fast", "ollama/fast"]),
+        // No channel at the front: those that name it, or the first that takes everything.
+        ("gpt-5", &["openai/gpt-5", "work/gpt-5"]),
+        ("fast", &["openai/gpt-5-mini"]),
         (
             "anthropic/claude-x:free",
-            &[
-                "router/anthropic/claude-x:free",
-                "ollama/anthropic/claude-x:free",
-            ],
+            &["router/anthropic/claude-x:free"],
         ),
-        ("qwen3:8b", &["router/qwen3:8b", "ollama/qwen3:8b"]),
-        (
-            "mistral-x",
-            &["dry/mistral-x", "router/mistral-x", "ollama/mistral-x"],
-        ),
+        ("qwen3:8b", &["router/qwen3:8b"]),
         // Routes, also past `models`, and nobody else.
         (
             "claude-3",
@@ -127,6 +117,12 @@ fn what_leads_nowhere_says_what_to_do() {
             &all,
             "fish",
             "dry: no key: secrets.toml has no `models.dry`, and the environment variable MISTRAL_API_KEY",
+        ),
+        // One that names it and cannot be asked does not send it elsewhere.
+        (
+            &all,
+            "mistral-x",
+            "nobody can be asked for 'mistral-x': dry: no key",
         ),
         (&few, "bset", "did you mean best? `innkeeper models list`"),
         (&few, "openia/gpt-5", "did you mean openai/gpt-5?"),
@@ -201,12 +197,43 @@ fn what_cannot_hold_together_is_named() {
 
 #[test]
 fn there_are_never_more_candidates_than_anybody_waits_for() {
-    let tomls: Vec<String> = (0..MAX_CANDIDATES + 3)
-        .map(|n| format!("name = 'c{n}'\nprovider = 'ollama'"))
-        .collect();
-    let tomls: Vec<&str> = tomls.iter().map(String::as_str).collect();
-    let router = Router::new(channels(&tomls), Vec::new(), BTreeMap::new()).unwrap();
-    assert_eq!(router.candidates("m").unwrap().len(), MAX_CANDIDATES);
+    let open = |n: usize| format!("name = 'c{n}'\nprovider = 'ollama'\nmodels = ['m']");
+    let dry = |n: usize| format!("name = 'd{n}'\nprovider = 'mistral'\nmodels = ['m']");
+    let few = MAX_CANDIDATES + 3;
+    // Those that cannot be asked hide nobody.
+    let rows: [(Vec<String>, usize); 2] = [
+        ((0..few).map(open).collect(), MAX_CANDIDATES),
+        ((0..few).map(dry).chain((0..3).map(open)).collect(), 3),
+    ];
+    for (tomls, ready) in rows {
+        let tomls: Vec<&str> = tomls.iter().map(String::as_str).collect();
+        let router = Router::new(channels(&tomls), Vec::new(), BTreeMap::new()).unwrap();
+        let found = router.candidates("m").unwrap();
+        assert_eq!(found.len(), MAX_CANDIDATES);
+        let can = found.iter().filter(|found| found.channel.ready().is_ok());
+        assert_eq!(can.count(), ready);
+        assert_eq!(format!("{:?}", found[1]), "c1/m");
+    }
+}
+
+#[test]
+fn of_those_that_take_everything_the_first_that_is_ready_is_asked() {
+    let dry = "name = 'dry'\nprovider = 'mistral'";
+    let rows: [(&[&str], Option<&str>); 3] = [
+        (&[dry, "name = 'ollama'", "name = 'vllm'"], Some("ollama/m")),
+        (&[dry, "name = 'vllm'", "name = 'ollama'"], Some("vllm/m")),
+        (&[dry], None),
+    ];
+    for (tomls, expected) in rows {
+        let router = Router::new(channels(tomls), Vec::new(), BTreeMap::new()).unwrap();
+        match (router.candidates("m"), expected) {
+            (Ok(found), Some(expected)) => {
+                assert_eq!(format!("{found:?}"), format!("[{expected}]"))
+            }
+            (Err(error), None) => assert!(error.message.contains("dry: no key"), "{error}"),
+            (found, expected) => panic!("{found:?}, not {expected:?}"),
+        }
+    }
 }
 
 #[test]

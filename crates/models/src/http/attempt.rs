@@ -18,6 +18,7 @@ use super::failure::not_sent;
 use super::reading::Reading;
 use super::status::failure;
 use super::timeouts::Clock;
+use super::veil::Veil;
 use crate::limits::{FAILURE_WAIT, MAX_FAILURE_BYTES};
 use crate::trouble::Words;
 use crate::wire::{Decoder, WireRequest};
@@ -42,6 +43,8 @@ pub(super) fn begin(
         })
     };
     Box::pin(Sent {
+        veil: Veil::new(key.iter().chain(endpoint.header_keys())),
+        waiting: None,
         endpoint,
         key,
         state: State::Opening(opening),
@@ -51,6 +54,9 @@ pub(super) fn begin(
 struct Sent {
     endpoint: Arc<Endpoint>,
     key: Option<Secret>,
+    veil: Option<Box<Veil>>,
+    /// Comes next, before anything more is read.
+    waiting: Option<Item>,
     state: State,
 }
 
@@ -61,10 +67,10 @@ enum State {
 }
 
 impl Sent {
-    /// What the server says about itself is told to many; what the model says is its own.
-    fn without_key(&self, event: ModelEvent) -> ModelEvent {
+    /// Nothing if all of it waits for what comes next.
+    fn without_key(&mut self, event: ModelEvent) -> Option<ModelEvent> {
         let hide = |text| self.endpoint.mask(self.key.as_ref()).apply(text);
-        match event {
+        let event = match event {
             ModelEvent::Started { model, response_id } => ModelEvent::Started {
                 model: hide(model),
                 response_id: response_id.map(hide),
@@ -73,6 +79,27 @@ impl Sent {
                 ModelEvent::Finish(FinishReason::Other(hide(word)))
             }
             event => event,
+        };
+        let Some(veil) = &mut self.veil else {
+            return Some(event);
+        };
+        let (before, event) = veil.pass(event);
+        if before.is_some() {
+            self.waiting = event.map(Ok);
+            return before;
+        }
+        event
+    }
+
+    /// The last words, and how it ended after them.
+    fn over(&mut self, end: Option<Item>) -> Option<Item> {
+        self.state = State::Over;
+        match self.veil.as_mut().and_then(|veil| veil.flush()) {
+            Some(last) => {
+                self.waiting = end;
+                Some(Ok(last))
+            }
+            None => end,
         }
     }
 }
@@ -82,29 +109,34 @@ impl Stream for Sent {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Item>> {
         let this = &mut *self;
-        let item = loop {
-            match &mut this.state {
+        if this.waiting.is_some() {
+            return Poll::Ready(this.waiting.take());
+        }
+        loop {
+            let item = match &mut this.state {
                 State::Opening(opening) => match ready!(opening.as_mut().poll(cx)) {
-                    Ok(reading) => this.state = State::Reading(reading),
-                    Err(error) => break Some(Err(error)),
+                    Ok(reading) => {
+                        this.state = State::Reading(reading);
+                        continue;
+                    }
+                    Err(error) => Some(Err(error)),
                 },
-                State::Reading(reading) => break ready!(reading.poll_next(cx)),
+                State::Reading(reading) => ready!(reading.poll_next(cx)),
                 State::Over => return Poll::Ready(None),
-            }
-        };
-        Poll::Ready(match item {
-            Some(Ok(event)) => Some(Ok(this.without_key(event))),
-            None => {
-                this.state = State::Over;
-                None
-            }
-            Some(Err(mut error)) => {
-                this.state = State::Over;
-                // Whoever made the message may have quoted the server.
-                error.message = this.endpoint.mask(this.key.as_ref()).apply(error.message);
-                Some(Err(error))
-            }
-        })
+            };
+            return Poll::Ready(match item {
+                Some(Ok(event)) => match this.without_key(event) {
+                    Some(event) => Some(Ok(event)),
+                    None => continue,
+                },
+                None => this.over(None),
+                Some(Err(mut error)) => {
+                    // Whoever made the message may have quoted the server.
+                    error.message = this.endpoint.mask(this.key.as_ref()).apply(error.message);
+                    this.over(Some(Err(error)))
+                }
+            });
+        }
     }
 }
 

@@ -142,3 +142,33 @@ async fn what_cannot_be_sent_fails_before_a_connection_is_made() {
     let client = HttpClient::new().unwrap();
     assert_eq!(format!("{client:?}"), "HttpClient");
 }
+
+#[tokio::test]
+async fn a_key_that_comes_back_in_pieces_is_hidden_and_nothing_else_is_lost() {
+    let (one, two) = KEY.split_at(8);
+    for (body, said, fails) in [
+        (
+            format!("data: you sent {one}\n\ndata: {two}.\n\ndata: [DONE]\n\n"),
+            "you sent [key].",
+            false,
+        ),
+        // What looked like one goes out at the end, whatever the end is.
+        (
+            format!("data: you sent {}\n\ndata: [DONE]\n\n", &KEY[..5]),
+            "you sent sk-ma",
+            false,
+        ),
+        (
+            format!("data: you sent {}\n\n", &KEY[..5]),
+            "you sent sk-ma",
+            true,
+        ),
+        (format!("data: bad:{KEY}\n\n"), "bad:[key]", true),
+    ] {
+        let server = Server::saying(events(&body)).await;
+        let (text, error) = ask(&server.endpoint()).await;
+        assert_eq!(text, said);
+        assert_eq!(error.is_some(), fails, "{error:?}");
+        assert!(!format!("{error:?}").contains(KEY));
+    }
+}

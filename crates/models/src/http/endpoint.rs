@@ -46,8 +46,20 @@ pub(crate) struct Endpoint {
     pub(super) base: Url,
     reach: Reach,
     headers: HeaderMap,
+    /// Values of headers, which no message repeats.
     secrets: Vec<Secret>,
+    /// The keys among them.
+    header_keys: Vec<Secret>,
     pub(super) timeouts: Timeouts,
+}
+
+/// A header of a channel, ready to be sent.
+#[derive(Debug)]
+pub(crate) struct Header {
+    pub(crate) name: String,
+    pub(crate) value: Secret,
+    /// What of the value is a key, if anything is.
+    pub(crate) key: Option<Secret>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +75,7 @@ impl Endpoint {
         client: HttpClient,
         provider: &Provider,
         base_url: Option<&str>,
-        headers: Vec<(String, Secret)>,
+        headers: Vec<Header>,
         timeouts: Timeouts,
     ) -> Result<Self, ModelError> {
         let label = clean(&provider.label);
@@ -84,6 +96,7 @@ impl Endpoint {
             base,
             headers: HeaderMap::new(),
             secrets: Vec::new(),
+            header_keys: Vec::new(),
             timeouts,
             label,
         };
@@ -96,12 +109,13 @@ impl Endpoint {
         for (name, value) in &provider.headers {
             endpoint.add_header(name, value)?;
         }
-        for (name, value) in headers {
-            if looks_secret(&name) {
+        for Header { name, value, key } in headers {
+            if key.is_some() || looks_secret(&name) {
                 endpoint.may_show_key()?;
             }
             endpoint.add_header(&name, value.expose())?;
             endpoint.secrets.push(value);
+            endpoint.header_keys.extend(key);
         }
         Ok(endpoint)
     }
@@ -245,6 +259,10 @@ impl Endpoint {
             base: &self.base,
             model,
         }
+    }
+
+    pub(super) fn header_keys(&self) -> &[Secret] {
+        &self.header_keys
     }
 
     pub(super) fn mask<'a>(&'a self, key: Option<&'a Secret>) -> Mask<'a> {

@@ -10,7 +10,11 @@ fn made(
 ) -> Result<Endpoint, ModelError> {
     let headers = headers
         .iter()
-        .map(|(name, value)| ((*name).to_owned(), Secret::new(*value)))
+        .map(|(name, value)| Header {
+            name: (*name).to_owned(),
+            value: Secret::new(*value),
+            key: None,
+        })
         .collect();
     Endpoint::new(HttpClient::new().unwrap(), provider, url, headers, timeouts)
 }
@@ -148,6 +152,16 @@ fn keys_do_not_travel_in_the_open() {
             let made = made(&provider, Some(url), &[(name, KEY)], Timeouts::default());
             assert_eq!(made.is_ok(), allowed, "{url} {name}");
         }
+        // Whatever its name, what stands in it is a key.
+        let header = Header {
+            name: "x-thing".to_owned(),
+            value: Secret::new(format!("Token {KEY}")),
+            key: Some(Secret::new(KEY)),
+        };
+        let client = HttpClient::new().unwrap();
+        let timeouts = Timeouts::default();
+        let made = Endpoint::new(client, &provider, Some(url), vec![header], timeouts);
+        assert_eq!(made.is_ok(), allowed, "{url}");
     }
 }
 

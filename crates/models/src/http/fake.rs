@@ -234,8 +234,8 @@ struct Plain {
 }
 
 impl Decoder for Plain {
-    fn event(&mut self, event: &SseEvent, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        match event.data.as_str() {
+    fn event(&mut self, event: &SseEvent<'_>, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        match &*event.data {
             "[FINISH]" => self.finished = true,
             "[DONE]" => self.over = true,
             data => {

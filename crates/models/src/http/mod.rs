@@ -13,13 +13,14 @@ mod reading;
 mod retry_after;
 mod status;
 mod timeouts;
+mod veil;
 
 #[cfg(test)]
 mod fake;
 
 pub(crate) use self::attempt::Attempt;
 pub use self::client::HttpClient;
-pub(crate) use self::endpoint::Endpoint;
+pub(crate) use self::endpoint::{Endpoint, Header};
 pub use self::list::ListedModel;
 pub(crate) use self::list::listed;
 pub use self::timeouts::Timeouts;

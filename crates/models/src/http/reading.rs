@@ -19,7 +19,7 @@ use super::place::may_be_wrong;
 use super::timeouts::Clock;
 use crate::limits::{KEPT_EVENTS, LINGER, MAX_LINGER_BYTES, MAX_WHOLE_BYTES};
 use crate::trouble::misdirected;
-use crate::wire::{Decoder, SseEvent, SseReader, end_of_stream};
+use crate::wire::{Decoder, SseReader, end_of_stream};
 use crate::{ModelError, ModelErrorKind, ModelEvent};
 
 type Body = Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>;
@@ -55,7 +55,6 @@ pub(super) struct Reading {
     clock: Clock,
     form: Form,
     decoder: Box<dyn Decoder>,
-    events: Vec<SseEvent>,
     /// What was decoded, the next one last.
     out: Vec<ModelEvent>,
     /// Told when `out` is empty.
@@ -85,7 +84,6 @@ impl Reading {
             body: Some(Box::pin(response.bytes_stream())),
             clock,
             decoder,
-            events: Vec::new(),
             out: Vec::new(),
             failed: None,
             parting: None,
@@ -147,8 +145,17 @@ impl Reading {
         match &mut self.form {
             Form::Unknown { .. } => Ok(()),
             Form::Events(reader) => {
-                let read = reader.push(bytes, &mut self.events);
-                self.decode()?;
+                let mut events = Vec::new();
+                let read = reader.push(bytes, &mut events);
+                if self.out.capacity() > KEPT_EVENTS {
+                    self.out = Vec::new();
+                }
+                for event in &events {
+                    self.decoder.event(event, &mut self.out)?;
+                    if self.decoder.is_over() {
+                        break;
+                    }
+                }
                 read
             }
             Form::Whole(body) => {
@@ -159,22 +166,6 @@ impl Reading {
                 Ok(())
             }
         }
-    }
-
-    fn decode(&mut self) -> Result<(), ModelError> {
-        if self.out.capacity() > KEPT_EVENTS {
-            self.out = Vec::new();
-        }
-        for event in self.events.drain(..) {
-            self.decoder.event(&event, &mut self.out)?;
-            if self.decoder.is_over() {
-                break;
-            }
-        }
-        if self.events.capacity() > KEPT_EVENTS {
-            self.events = Vec::new();
-        }
-        Ok(())
     }
 
     /// The body has come to its end.

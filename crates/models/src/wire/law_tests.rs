@@ -8,6 +8,7 @@ use innkeeper_testkit::model_server::{
 use serde_json::{Value as Json, json};
 
 use super::pieces::assemble;
+use super::quick::testing::both_ways;
 use super::*;
 use crate::{FinishReason, ModelReply};
 
@@ -37,21 +38,25 @@ fn two_calls() -> Say {
 
 /// What a stream in these pieces makes, and how it ended.
 fn streamed(format: WireFormat, pieces: &[&[u8]]) -> (ModelReply, Result<(), ModelError>) {
+    let (out, ended) = both_ways(|| {
+        let mut out = Vec::new();
+        let ended = read(format, pieces, &mut out);
+        (out, ended)
+    });
+    (assemble(&out), ended)
+}
+
+fn read(format: WireFormat, pieces: &[&[u8]], out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
     let mut reader = SseReader::default();
     let mut decoder = format.decoder();
-    let mut out = Vec::new();
-    let mut read = |pieces: &[&[u8]]| -> Result<(), ModelError> {
+    for piece in pieces {
         let mut events = Vec::new();
-        for piece in pieces {
-            reader.push(piece, &mut events)?;
-            for event in events.drain(..) {
-                decoder.event(&event, &mut out)?;
-            }
+        reader.push(piece, &mut events)?;
+        for event in &events {
+            decoder.event(event, out)?;
         }
-        end_of_stream(&mut reader, &mut *decoder, &mut out)
-    };
-    let ended = read(pieces);
-    (assemble(&out), ended)
+    }
+    end_of_stream(&mut reader, &mut *decoder, out)
 }
 
 fn whole(format: WireFormat, body: &[u8]) -> (ModelReply, Result<(), ModelError>) {

@@ -8,6 +8,7 @@ mod openai;
 mod overlay;
 #[cfg(test)]
 mod pieces;
+mod quick;
 mod schema;
 mod sse;
 mod talk;
@@ -49,7 +50,7 @@ pub(crate) struct WireRequest {
 /// Reads one answer. `out` gets what is certain so far, also where an error is returned.
 pub(crate) trait Decoder: Send {
     /// One event of a stream.
-    fn event(&mut self, event: &SseEvent, out: &mut Vec<ModelEvent>) -> Result<(), ModelError>;
+    fn event(&mut self, event: &SseEvent<'_>, out: &mut Vec<ModelEvent>) -> Result<(), ModelError>;
 
     /// The whole answer at once.
     fn whole(&mut self, body: &[u8], out: &mut Vec<ModelEvent>) -> Result<(), ModelError>;

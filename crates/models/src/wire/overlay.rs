@@ -4,11 +4,36 @@ use serde_json::{Map, Value as Json};
 
 use crate::limits::MAX_EXTRAS_DEPTH;
 
-/// Objects are joined, everything else is replaced, and `null` removes. `stream` is not theirs to change: whoever sent
-/// the request already waits for one of the two forms.
+/// What is not theirs to change. Who is asked was settled by the route, the price and the window go by it and by what
+/// is said, whoever sent the request waits for one of the two forms, and of several answers only one would be read.
+const SETTLED: [&str; 8] = [
+    "model",
+    "messages",
+    "contents",
+    "system",
+    "systemInstruction",
+    "system_instruction",
+    "stream",
+    "n",
+];
+/// Gemini's word for `n`, and where it stands; it takes both spellings.
+const ANSWERS: [(&str, &str); 2] = [
+    ("generationConfig", "candidateCount"),
+    ("generation_config", "candidate_count"),
+];
+
+/// Objects are joined, everything else is replaced, and `null` removes.
 pub(super) fn lay_over(body: &mut Map<String, Json>, extras: &Map<String, Json>) {
-    for (name, value) in extras.iter().filter(|(name, _)| *name != "stream") {
+    let theirs = |name: &str| !SETTLED.contains(&name);
+    for (name, value) in extras.iter().filter(|(name, _)| theirs(name)) {
         lay(body, name, value, 0);
+    }
+    for (place, _) in ANSWERS {
+        if let Some(Json::Object(config)) = body.get_mut(place) {
+            for (_, count) in ANSWERS {
+                config.shift_remove(count);
+            }
+        }
     }
 }
 
@@ -62,6 +87,14 @@ mod tests {
             (
                 json!({"stream": null}),
                 json!({"a": {"x": 1}, "stream": true}),
+            ),
+            (
+                json!({"model": "x", "messages": [], "contents": [], "system": "x", "systemInstruction": {}, "n": 2}),
+                json!({"a": {"x": 1}, "stream": true}),
+            ),
+            (
+                json!({"generationConfig": {"candidateCount": 3, "topK": 1}}),
+                json!({"a": {"x": 1}, "stream": true, "generationConfig": {"topK": 1}}),
             ),
             (
                 json!({"new": {"deep": {"v": 1, "gone": null}}}),

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value as Json, json};
 
+use super::quick::testing::both_ways;
 use super::{SseEvent, WireFormat};
 use crate::reply::Assembler;
 use crate::{
@@ -11,7 +12,7 @@ use crate::{
 };
 
 /// The events of a stream as it is written; enough for streams that are well made.
-pub(super) fn sse(text: &str) -> Vec<SseEvent> {
+pub(super) fn sse(text: &str) -> Vec<SseEvent<'static>> {
     let field = |line: &str, name: &str| Some(line.strip_prefix(name)?.trim_start().to_owned());
     text.split("\n\n")
         .filter(|event| !event.trim().is_empty())
@@ -19,21 +20,23 @@ pub(super) fn sse(text: &str) -> Vec<SseEvent> {
             event: event
                 .lines()
                 .find_map(|line| field(line, "event:"))
-                .unwrap_or_default(),
+                .unwrap_or_default()
+                .into(),
             data: event
                 .lines()
                 .find_map(|line| field(line, "data:"))
-                .unwrap_or_default(),
+                .unwrap_or_default()
+                .into(),
         })
         .collect()
 }
 
 /// Events with this data, which names its own type.
-pub(super) fn events(data: &[Json]) -> Vec<SseEvent> {
+pub(super) fn events(data: &[Json]) -> Vec<SseEvent<'static>> {
     data.iter()
         .map(|data| SseEvent {
-            event: String::new(),
-            data: data.to_string(),
+            event: "".into(),
+            data: data.to_string().into(),
         })
         .collect()
 }
@@ -41,14 +44,17 @@ pub(super) fn events(data: &[Json]) -> Vec<SseEvent> {
 /// What a whole stream makes, and how it ended.
 pub(super) fn streamed(
     format: WireFormat,
-    events: &[SseEvent],
+    events: &[SseEvent<'_>],
 ) -> (ModelReply, Result<(), ModelError>) {
-    let mut decoder = format.decoder();
-    let mut out = Vec::new();
-    let read = events
-        .iter()
-        .try_for_each(|event| decoder.event(event, &mut out));
-    let ended = read.and_then(|()| decoder.end(&mut out));
+    let (out, ended) = both_ways(|| {
+        let mut decoder = format.decoder();
+        let mut out = Vec::new();
+        let read = events
+            .iter()
+            .try_for_each(|event| decoder.event(event, &mut out));
+        let ended = read.and_then(|()| decoder.end(&mut out));
+        (out, ended)
+    });
     (assemble(&out), ended)
 }
 
@@ -237,6 +243,12 @@ proptest! {
         request.tools.push(crate::ToolSpec { name: "t".into(), description: String::new(), parameters: schema.clone() });
         request.constraint = Some(crate::Constraint::Json(schema));
         for format in [WireFormat::Anthropic, WireFormat::Gemini] {
+            if format.encode(&request, &crate::provider::Quirks::default()).is_err() {
+                // An open object, which it cannot be held to.
+                prop_assert_eq!(format, WireFormat::Anthropic);
+                let held = request.constraint.take();
+                prop_assert!(held.is_some());
+            }
             let body = body(format, &request);
             let turns = body.get("messages").or(body.get("contents")).and_then(Json::as_array).unwrap();
             // The two sides take turns, and the user begins.

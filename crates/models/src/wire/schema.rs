@@ -5,11 +5,13 @@
 
 mod flat;
 mod gemini;
+mod strict;
 
 use serde_json::{Map, Value as Json, json};
 
 use self::flat::{Flat, Walk};
 pub(super) use self::gemini::gemini_parameters;
+pub(super) use self::strict::is_strict;
 
 /// Formats of a text that Anthropic holds an answer to.
 const HELD_FORMATS: [&str; 10] = [
@@ -56,22 +58,24 @@ pub(super) fn anthropic_input(schema: &Json) -> Json {
 }
 
 /// The schema that Anthropic holds a whole answer to: `$ref`s written out, every object closed, no bounds on numbers,
-/// lengths and counts.
-pub(super) fn anthropic_output(schema: &Json) -> Json {
-    held(&mut Walk::new(schema), schema, 0)
+/// lengths and counts. An object that lives of names it does not tell would be closed to `{}`: the error is its place.
+pub(super) fn anthropic_output(schema: &Json) -> Result<Json, String> {
+    held(&mut Walk::new(schema), schema, 0).map_err(|place| format!("${place}"))
 }
 
-fn held<'s>(walk: &mut Walk<'s>, schema: &'s Json, depth: usize) -> Json {
+fn held<'s>(walk: &mut Walk<'s>, schema: &'s Json, depth: usize) -> Result<Json, String> {
     let opened = walk.opened();
     let out = match walk.enter(schema, depth) {
-        Some(flat) => held_fields(walk, &flat, depth),
+        Some(flat) => held_fields(walk, &flat, depth)?,
+        None if !schema.is_object() && depth == 0 => return Err(String::new()),
+        None if !schema.is_object() => json!({}),
         None => json!({"type": "object", "properties": {}, "additionalProperties": false}),
     };
     walk.close(opened);
-    out
+    Ok(out)
 }
 
-fn held_fields<'s>(walk: &mut Walk<'s>, flat: &Flat<'s>, depth: usize) -> Json {
+fn held_fields<'s>(walk: &mut Walk<'s>, flat: &Flat<'s>, depth: usize) -> Result<Json, String> {
     let mut out = Map::new();
     for (key, value) in &flat.fields {
         let value = match (*key, *value) {
@@ -82,10 +86,15 @@ fn held_fields<'s>(walk: &mut Walk<'s>, flat: &Flat<'s>, depth: usize) -> Json {
                 json!(format)
             }
             ("minItems", value) if value.as_u64().is_some_and(|count| count <= 1) => value.clone(),
-            ("items", value @ Json::Object(_)) => held(walk, value, depth + 1),
-            ("anyOf" | "oneOf", Json::Array(branches)) => {
-                let branches = branches.iter().map(|branch| held(walk, branch, depth + 1));
-                out.insert("anyOf".into(), branches.collect());
+            ("items", value @ Json::Object(_)) => {
+                held(walk, value, depth + 1).map_err(|place| format!(".items{place}"))?
+            }
+            (key @ ("anyOf" | "oneOf"), Json::Array(branches)) => {
+                let branch = |(at, branch): (usize, &'s Json)| {
+                    held(walk, branch, depth + 1).map_err(|place| format!(".{key}[{at}]{place}"))
+                };
+                let branches = branches.iter().enumerate().map(branch);
+                out.insert("anyOf".into(), branches.collect::<Result<_, _>>()?);
                 continue;
             }
             _ => continue,
@@ -99,19 +108,35 @@ fn held_fields<'s>(walk: &mut Walk<'s>, flat: &Flat<'s>, depth: usize) -> Json {
         None => !flat.properties.is_empty() || flat.cut,
     };
     if is_object {
+        if is_open(flat) {
+            return Err(String::new());
+        }
         out.entry("type").or_insert(object);
-        let properties: Map<String, Json> = flat
-            .properties
-            .iter()
-            .map(|(name, schema)| ((*name).to_owned(), held(walk, schema, depth + 1)))
-            .collect();
+        let mut properties = Map::new();
+        for (name, schema) in &flat.properties {
+            let schema = held(walk, schema, depth + 1);
+            let schema = schema.map_err(|place| format!(".{name}{place}"))?;
+            properties.insert((*name).to_owned(), schema);
+        }
         out.insert("properties".into(), Json::Object(properties));
         if !flat.required.is_empty() {
             out.insert("required".into(), json!(flat.required));
         }
         out.insert("additionalProperties".into(), json!(false));
     }
-    Json::Object(out)
+    Ok(Json::Object(out))
+}
+
+/// One that merely allows more than it names can be closed: what is written still fits.
+fn is_open(flat: &Flat<'_>) -> bool {
+    let more = flat.get("additionalProperties");
+    let is_map = more
+        .and_then(Json::as_object)
+        .is_some_and(|more| !more.is_empty())
+        || flat.get("patternProperties").is_some();
+    let chooses = flat.get("anyOf").or(flat.get("oneOf")).is_some();
+    let names_nothing = flat.properties.is_empty() && !chooses && !flat.cut;
+    is_map || (names_nothing && more != Some(&Json::Bool(false)))
 }
 
 #[cfg(test)]

@@ -195,7 +195,7 @@ fn the_order_of_properties_is_kept() {
     };
     assert_eq!(names(&gemini_parameters(&schema).unwrap()), ["z", "a", "m"]);
     assert_eq!(names(&anthropic_input(&schema)), ["z", "a", "m"]);
-    assert_eq!(names(&anthropic_output(&schema)), ["z", "a", "m"]);
+    assert_eq!(names(&anthropic_output(&schema).unwrap()), ["z", "a", "m"]);
 }
 
 #[test]
@@ -230,10 +230,10 @@ fn anthropic_answers_are_held_to_closed_objects() {
         "n": {"type": "integer", "minimum": 1, "maximum": 6},
         "s": {"type": "string", "format": "date", "maxLength": 3, "enum": ["a"]},
         "l": {"type": "array", "items": {"$ref": "#/$defs/A"}, "minItems": 1, "maxItems": 2},
-        "u": {"oneOf": [{"type": "null"}, {"type": "object", "properties": {}}]},
+        "u": {"oneOf": [{"type": "null"}, {"type": "object", "properties": {}, "additionalProperties": false}]},
     }, "$defs": {"A": {"properties": {"again": {"$ref": "#/$defs/A"}}}}});
     assert_eq!(
-        anthropic_output(&schema),
+        anthropic_output(&schema).unwrap(),
         json!({"type": "object", "additionalProperties": false, "required": ["n"], "properties": {
             "n": {"type": "integer"},
             "s": {"type": "string", "format": "date", "enum": ["a"]},
@@ -244,6 +244,88 @@ fn anthropic_answers_are_held_to_closed_objects() {
             "u": {"anyOf": [{"type": "null"}, {"type": "object", "properties": {}, "additionalProperties": false}]},
         }})
     );
+}
+
+#[test]
+fn anthropic_is_not_asked_for_an_empty_object_where_any_is_meant() {
+    let named = json!({"type": "object", "properties": {"a": {"type": "string"}}});
+    let mut generous = named.clone();
+    generous["additionalProperties"] = json!(true);
+    let mut map = named.clone();
+    map["additionalProperties"] = json!({"type": "integer"});
+    let rows = [
+        (json!({"type": "object"}), Some("$")),
+        (json!(true), Some("$")),
+        (
+            json!({"type": "object", "additionalProperties": {"type": "string"}}),
+            Some("$"),
+        ),
+        (
+            json!({"type": "object", "properties": {"m": map}}),
+            Some("$.m"),
+        ),
+        (
+            json!({"type": "array", "items": {"anyOf": [{"type": "null"}, {"type": "object"}]}}),
+            Some("$.items.anyOf[1]"),
+        ),
+        (
+            json!({"type": "object", "additionalProperties": false}),
+            None,
+        ),
+        (named, None),
+        (generous, None),
+    ];
+    for (schema, place) in rows {
+        assert_eq!(
+            anthropic_output(&schema).err().as_deref(),
+            place,
+            "{schema}"
+        );
+    }
+}
+
+#[test]
+fn strict_is_asked_for_only_where_openai_takes_it() {
+    let closed = |properties: Json| {
+        let required: Vec<String> = properties.as_object().unwrap().keys().cloned().collect();
+        json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+    };
+    let text = json!({"type": "string"});
+    let mut optional = closed(json!({"a": text}));
+    optional["required"] = json!([]);
+    let mut deep = text.clone();
+    for _ in 0..2 * MAX_SCHEMA_DEPTH {
+        deep = json!({"type": "array", "items": deep});
+    }
+    let rows = [
+        (
+            closed(json!({"a": text, "b": {"anyOf": [text, {"type": "null"}]}})),
+            true,
+        ),
+        (
+            closed(json!({"l": {"type": "array", "items": closed(json!({"a": text}))}})),
+            true,
+        ),
+        (json!({"type": "object"}), false),
+        (
+            json!({"type": "object", "properties": {"a": text}, "required": ["a"]}),
+            false,
+        ),
+        (optional.clone(), false),
+        (closed(json!({"in": optional.clone()})), false),
+        (
+            closed(json!({"l": {"type": "array", "items": optional}})),
+            false,
+        ),
+        (closed(json!({"a": {"oneOf": [text]}})), false),
+        (closed(json!({"a": {}})), false),
+        (closed(json!({"a": deep})), false),
+        (json!({"type": "array", "items": text}), false),
+        (json!(true), false),
+    ];
+    for (schema, strict) in rows {
+        assert_eq!(is_strict(&schema), strict, "{schema}");
+    }
 }
 
 #[test]
@@ -269,7 +351,7 @@ fn deep_and_exploding_schemas_end() {
     let schema = json!({"$ref": "#/$defs/l0", "$defs": defs});
     for cleaned in [
         gemini_parameters(&schema).unwrap(),
-        anthropic_output(&schema),
+        anthropic_output(&schema).unwrap(),
     ] {
         assert!(cleaned.to_string().len() < 200 * MAX_SCHEMA_NODES);
     }
@@ -282,7 +364,7 @@ proptest! {
         for schema in [&schema, &wrapped] {
             gemini_parameters(schema);
             prop_assert_eq!(&anthropic_input(schema)["type"], "object");
-            prop_assert!(anthropic_output(schema).is_object());
+            prop_assert!(anthropic_output(schema).is_ok_and(|held| held.is_object()) || anthropic_output(schema).is_err());
         }
     }
 }

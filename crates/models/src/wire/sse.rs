@@ -10,20 +10,20 @@ use crate::{ModelError, ModelErrorKind};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
+/// Lies in the bytes it came in, where it came in one piece.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct SseEvent {
+pub(crate) struct SseEvent<'a> {
     /// Empty where the server names none.
-    pub(crate) event: String,
-    pub(crate) data: String,
+    pub(crate) event: Cow<'a, str>,
+    pub(crate) data: Cow<'a, str>,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct SseReader {
     /// The beginning of a line whose end has not come.
     line: Vec<u8>,
-    /// What the lines of the event have said so far; no data is another thing than empty data.
-    name: String,
-    data: Option<String>,
+    /// The beginning of an event whose end has not come.
+    begun: Begun<'static>,
     /// The last line ended with CR, so that an LF that comes next still belongs to it.
     after_cr: bool,
     past_first_line: bool,
@@ -31,8 +31,13 @@ pub(crate) struct SseReader {
 
 impl SseReader {
     /// Fails only where one event is longer than anything that makes sense.
-    pub(crate) fn push(&mut self, bytes: &[u8], out: &mut Vec<SseEvent>) -> Result<(), ModelError> {
+    pub(crate) fn push<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        out: &mut Vec<SseEvent<'a>>,
+    ) -> Result<(), ModelError> {
         let mut rest = bytes;
+        let mut begun: Begun<'a> = std::mem::take(&mut self.begun);
         loop {
             if self.after_cr
                 && let Some((first, others)) = rest.split_first()
@@ -43,88 +48,148 @@ impl SseReader {
                 }
             }
             let Some(end) = memchr::memchr2(b'\n', b'\r', rest) else {
-                self.weigh(rest.len())?;
+                weigh(self.line.len() + begun.len() + rest.len())?;
                 self.line.extend_from_slice(rest);
+                self.begun = begun.into_owned();
                 return Ok(());
             };
             let (line, others) = rest.split_at(end);
-            self.weigh(line.len())?;
-            if self.line.is_empty() {
-                self.end_of_line(line, out);
-            } else {
-                let mut begun = std::mem::take(&mut self.line);
-                begun.extend_from_slice(line);
-                self.end_of_line(&begun, out);
-                begun.clear();
-                self.line = begun;
-            }
+            weigh(self.line.len() + begun.len() + line.len())?;
+            let field = match self.line.is_empty() {
+                true => Field::of(self.unmarked(line)),
+                false => {
+                    let mut whole = std::mem::take(&mut self.line);
+                    whole.extend_from_slice(line);
+                    let field = Field::of(self.unmarked(&whole)).into_owned();
+                    whole.clear();
+                    self.line = whole;
+                    field
+                }
+            };
+            begun.take(field, out);
             self.after_cr = others.first() == Some(&b'\r');
             rest = others.get(1..).unwrap_or_default();
         }
     }
 
     /// The connection has ended; what was begun counts, also without the empty line after it.
-    pub(crate) fn finish(&mut self, out: &mut Vec<SseEvent>) -> Result<(), ModelError> {
-        let begun = std::mem::take(&mut self.line);
-        if !begun.is_empty() {
-            self.end_of_line(&begun, out);
+    pub(crate) fn finish(&mut self, out: &mut Vec<SseEvent<'_>>) -> Result<(), ModelError> {
+        let line = std::mem::take(&mut self.line);
+        let mut begun = std::mem::take(&mut self.begun);
+        if !line.is_empty() {
+            begun.take(Field::of(self.unmarked(&line)).into_owned(), out);
         }
-        self.end_of_event(out);
+        begun.take(Field::End, out);
         Ok(())
     }
 
+    fn unmarked<'l>(&mut self, line: &'l [u8]) -> &'l [u8] {
+        match std::mem::replace(&mut self.past_first_line, true) {
+            true => line,
+            false => line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line),
+        }
+    }
+}
+
+/// What one line says.
+enum Field<'a> {
+    Data(Cow<'a, str>),
+    Name(Cow<'a, str>),
+    Other,
+    /// An empty line.
+    End,
+}
+
+impl<'a> Field<'a> {
     /// Line breaks are never part of a longer character, so a line can be decoded by itself.
-    fn end_of_line(&mut self, line: &[u8], out: &mut Vec<SseEvent>) {
-        let mut line = line;
-        if !self.past_first_line {
-            self.past_first_line = true;
-            line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
-        }
+    fn of(line: &'a [u8]) -> Self {
         if line.is_empty() {
-            return self.end_of_event(out);
+            return Self::End;
         }
-        let colon = line.iter().position(|byte| *byte == b':');
+        let colon = memchr::memchr(b':', line);
         let (field, value) = line.split_at(colon.unwrap_or(line.len()));
         let value = value.get(1..).unwrap_or_default();
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match field {
-            b"data" => {
-                let value = readable(value);
-                match &mut self.data {
-                    Some(data) => {
-                        data.push('\n');
-                        data.push_str(&value);
-                    }
-                    None => self.data = Some(value.into_owned()),
+            b"data" => Self::Data(readable(value)),
+            b"event" => Self::Name(readable(value)),
+            _ => Self::Other,
+        }
+    }
+
+    fn into_owned(self) -> Field<'static> {
+        match self {
+            Self::Data(data) => Field::Data(owned(data)),
+            Self::Name(name) => Field::Name(owned(name)),
+            Self::Other => Field::Other,
+            Self::End => Field::End,
+        }
+    }
+}
+
+/// What the lines of an event have said so far.
+#[derive(Debug, Default)]
+struct Begun<'a> {
+    name: Cow<'a, str>,
+    /// No data is another thing than empty data.
+    data: Option<Cow<'a, str>>,
+}
+
+impl<'a> Begun<'a> {
+    fn take<'o>(&mut self, field: Field<'a>, out: &mut Vec<SseEvent<'o>>)
+    where
+        'a: 'o,
+    {
+        match (field, &mut self.data) {
+            (Field::Data(more), Some(data)) => {
+                let data = data.to_mut();
+                data.push('\n');
+                data.push_str(&more);
+            }
+            (Field::Data(data), none @ None) => *none = Some(data),
+            (Field::Name(name), _) => self.name = name,
+            (Field::Other, _) => {}
+            (Field::End, _) => {
+                let event = std::mem::take(&mut self.name);
+                if let Some(data) = self.data.take() {
+                    out.push(SseEvent { event, data });
                 }
             }
-            b"event" => self.name = readable(value).into_owned(),
-            _ => {}
         }
     }
 
-    fn end_of_event(&mut self, out: &mut Vec<SseEvent>) {
-        let event = std::mem::take(&mut self.name);
-        if let Some(data) = self.data.take() {
-            out.push(SseEvent { event, data });
-        }
+    fn len(&self) -> usize {
+        self.name.len() + self.data.as_ref().map_or(0, |data| data.len())
     }
 
-    fn weigh(&self, more: usize) -> Result<(), ModelError> {
-        let data = self.data.as_ref().map_or(0, String::len);
-        let bytes = self.line.len() + self.name.len() + data + more;
-        if bytes <= MAX_EVENT_BYTES {
-            return Ok(());
+    fn into_owned(self) -> Begun<'static> {
+        Begun {
+            name: owned(self.name),
+            data: self.data.map(owned),
         }
-        let said = "one event of the reply has more than";
-        Err(ModelError::new(
-            ModelErrorKind::TooLarge,
-            format!(
-                "{said} {MAX_EVENT_BYTES} bytes and was stopped there; \
-                 check that the base URL is that of a model server"
-            ),
-        ))
     }
+}
+
+fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
+    match text {
+        // Nothing to copy, and no room to ask for.
+        Cow::Borrowed("") => Cow::Borrowed(""),
+        text => Cow::Owned(text.into_owned()),
+    }
+}
+
+fn weigh(bytes: usize) -> Result<(), ModelError> {
+    if bytes <= MAX_EVENT_BYTES {
+        return Ok(());
+    }
+    let said = "one event of the reply has more than";
+    Err(ModelError::new(
+        ModelErrorKind::TooLarge,
+        format!(
+            "{said} {MAX_EVENT_BYTES} bytes and was stopped there; \
+             check that the base URL is that of a model server"
+        ),
+    ))
 }
 
 /// One bad byte spoils one character. Looking for bad ones is slow, and there are none nearly always.

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn read(pieces: &[&[u8]]) -> Vec<SseEvent> {
+fn read<'a>(pieces: &[&'a [u8]]) -> Vec<SseEvent<'a>> {
     let mut reader = SseReader::default();
     let mut events = Vec::new();
     for piece in pieces {
@@ -12,7 +12,7 @@ fn read(pieces: &[&[u8]]) -> Vec<SseEvent> {
     events
 }
 
-fn event(event: &str, data: &str) -> SseEvent {
+fn event<'a>(event: &'a str, data: &'a str) -> SseEvent<'a> {
     SseEvent {
         event: event.into(),
         data: data.into(),

@@ -213,9 +213,9 @@ async fn every_refusal_has_its_kind_and_goes_on_where_that_may_help() {
             (
                 Answer::error(400, "prompt is too long"),
                 Kind::ContextTooLong,
-                false,
+                true,
             ),
-            (Answer::error(413, "32 MB"), Kind::ContextTooLong, false),
+            (Answer::error(413, "32 MB"), Kind::ContextTooLong, true),
             (
                 Answer::error(400, "Your credit balance is too low"),
                 Kind::Unauthorized,

@@ -8,7 +8,7 @@ use innkeeper_models::{
     CallReport, Channel, ChannelConfig, HttpClient, KeyLookup, KeyRef, KeySource, Message,
     ModelError, ModelReply, ModelRequest, Models, ReportSink, Router, WireFormat,
 };
-use innkeeper_protocol::Secret;
+use innkeeper_protocol::{Pattern, Secret};
 use innkeeper_testkit::model_server::{Format, ModelServer};
 use tokio_util::sync::CancellationToken;
 
@@ -47,16 +47,20 @@ pub(crate) fn provider(format: Format) -> Provider {
         auth: Auth::Usual,
         headers: BTreeMap::new(),
         local_port: None,
-        quirks: Quirks::default(),
+        quirks: Quirks {
+            message_fields: vec!["reasoning_details".into(), "extra_content".into()],
+            ..Quirks::default()
+        },
     }
 }
 
-/// To that server, with one key, and without repetitions.
+/// To that server, with one key, and without repetitions. It names all models, so that one like it may be next.
 pub(crate) fn config(name: &str, server: &ModelServer, format: Format) -> ChannelConfig {
     let mut config = ChannelConfig::new(name, "vendor");
     config.base_url = Some(server.base_url(format));
     config.keys = vec![KeyRef::Env("KEY_A".into())];
     config.retries = 0;
+    config.models = vec![Pattern::new("*")];
     config
 }
 

@@ -1,11 +1,15 @@
 //! LlmApiRequest: asks a model, with or without tools of the provider's own kind.
 
+use innkeeper_protocol::{Protocol, Provider};
 use serde_json::Map;
 
 use super::ask::{Live, ask, messages, object_of};
-use crate::node::{NodeBuilder, NodeType, any, array, boolean, float, integer, object, text};
+use crate::node::{
+    NodeBuilder, NodeContext, NodeType, any, array, boolean, float, integer, object, text,
+};
 use crate::nodes::agent::toolbox;
-use crate::port::ModelCall;
+use crate::port::{CallGrammar, ModelCall};
+use crate::{NodeError, Value};
 
 pub(super) fn node() -> NodeType {
     let mut node = NodeBuilder::core(
@@ -47,6 +51,27 @@ pub(super) fn node() -> NodeType {
     let top_p = node.input(float("top_p").title("Top p").range(0, 1).optional());
     let seed = node.input(integer("seed").title("Seed").optional());
     let in_pieces = node.input(boolean("stream").title("Stream").default(true));
+    let grammar = node.input(
+        text("grammar")
+            .title("Grammar")
+            .about("Holds calls in the text to their form. auto: where the server can; on: or it fails; off")
+            .category("ComboOption")
+            .choice(&["off", "auto", "on"])
+            .default("off"),
+    );
+    let dialect = node.input(
+        text("dialect")
+            .title("Dialect")
+            .about("Of the grammar: tam or action, as the prompt teaches. native needs none")
+            .category("ComboOption")
+            .choice(&["tam", "action", "native"])
+            .default("tam"),
+    );
+    let told_tools = node.input(
+        array("told_tools")
+            .title("Tools of the prompt")
+            .about("For the grammar: what AvailableTools gives as tools"),
+    );
     let response = node.output(
         object("response")
             .title("Response")
@@ -88,11 +113,15 @@ pub(super) fn node() -> NodeType {
         }
         settings.extend(object_of(&io.get(parameters)?, "parameters")?);
         let offered = io.get(tools)?;
+        let form = (io.get(grammar)?, io.get(dialect)?);
+        let told = io.get(told_tools)?;
+        let grammar = call_grammar(io.context(), &form.0, &form.1, &told)?;
         let call = ModelCall {
             model: io.get(model)?,
             messages: messages(&io.get(asked)?, "messages")?,
             tools: toolbox::definitions(io.context(), &offered)?,
             parameters: settings,
+            grammar,
         };
         let live = Live {
             text: Some(io.writer(stream)),
@@ -106,4 +135,35 @@ pub(super) fn node() -> NodeType {
         io.set(tool_calls, answer.tool_calls);
         io.done()
     })
+}
+
+fn call_grammar(
+    context: &NodeContext,
+    wanted: &str,
+    dialect: &str,
+    tools: &[Value],
+) -> Result<Option<CallGrammar>, NodeError> {
+    let required = match wanted {
+        "" | "off" => return Ok(None),
+        "auto" => false,
+        "on" => true,
+        other => {
+            let message = format!("the grammar '{other}' is none of off, auto and on");
+            return Err(NodeError::invalid("llm.grammar", message));
+        }
+    };
+    let dialect = match dialect {
+        "tam" => Protocol::Tam,
+        "action" => Protocol::Action,
+        "native" => Protocol::Native(Provider::OpenAi),
+        other => {
+            let message = format!("the dialect '{other}' is none of tam, action and native");
+            return Err(NodeError::invalid("llm.grammar", message));
+        }
+    };
+    Ok(Some(CallGrammar {
+        tools: toolbox::definitions(context, tools)?,
+        dialect,
+        required,
+    }))
 }

@@ -59,8 +59,8 @@ pub(super) fn node() -> NodeType {
         let call = ModelCall {
             model: io.get(model)?,
             messages: messages(&io.get(asked)?, "messages")?,
-            tools: Vec::new(),
             parameters: settings,
+            ..ModelCall::default()
         };
         let live = Live {
             text: Some(io.writer(stream)),

@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use innkeeper_protocol::Protocol;
 use serde_json::{Map, Value as Json, json};
 
 use crate::nodes::testing_ports::{ScriptedModel, Turn, with_model};
@@ -76,6 +77,46 @@ async fn what_is_asked_is_what_the_inputs_say() {
         let asked = model.asked(0);
         assert_eq!(json!(asked.messages), message, "{inputs}");
         assert_eq!(json!(asked.parameters), parameters, "{inputs}");
+    }
+}
+
+#[tokio::test]
+async fn a_grammar_is_asked_for_with_the_tools_of_the_prompt() {
+    let tool = json!({"name": "one", "description": "d", "parameters": {"type": "object"}});
+    let rows = [
+        (json!({}), None),
+        (json!({"grammar": "off"}), None),
+        (json!({"grammar": "auto"}), Some((Protocol::Tam, false))),
+        (
+            json!({"grammar": "on", "dialect": "action"}),
+            Some((Protocol::Action, true)),
+        ),
+    ];
+    for (mut inputs, expected) in rows {
+        inputs["messages"] = json!(HELLO);
+        inputs["told_tools"] = json!([tool]);
+        let model = ScriptedModel::saying(&["x"]);
+        ask(&model, "core:LlmApiRequest", inputs.clone()).await;
+        let asked = model.asked(0);
+        assert_eq!(asked.tools, [], "{inputs}");
+        let held = asked
+            .grammar
+            .as_ref()
+            .map(|held| (held.dialect, held.required));
+        assert_eq!(held, expected, "{inputs}");
+        if let Some(held) = asked.grammar {
+            assert_eq!(held.tools[0].id.as_str(), "one");
+        }
+    }
+    for wrong in [
+        json!({"grammar": "maybe"}),
+        json!({"grammar": "on", "dialect": "x"}),
+    ] {
+        let mut inputs = wrong.clone();
+        inputs["messages"] = json!(HELLO);
+        let model = ScriptedModel::saying(&["x"]);
+        let ran = run_node_with("core:LlmApiRequest", json!({}), inputs, with_model(&model)).await;
+        assert!(ran.is_err(), "{wrong}");
     }
 }
 

@@ -135,8 +135,8 @@ impl Common {
         Ok(ModelCall {
             model: io.get(self.model)?,
             messages: asked,
-            tools: Vec::new(),
             parameters,
+            ..ModelCall::default()
         })
     }
 }

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use innkeeper_models::KeyRef;
 use innkeeper_models::provider::{Auth, Provider, Providers};
-use innkeeper_tools::{Secret, SecretName, Secrets};
+use innkeeper_tools::{Secret, SecretName, Secrets, SecretsError};
 use serde_json::{Value as Json, json};
 
 use super::file::{self, NewChannel};
@@ -36,12 +36,19 @@ pub(super) fn run(args: &ModelsAddArgs, home: &Home, screen: &Screen) -> Result<
             near: providers.nearest(given).map(str::to_owned),
         })?;
     let name = args.name.clone().unwrap_or_else(|| provider.id.clone());
+    let given = args.models.iter().chain(&args.default);
+    if given.into_iter().any(|model| !is_model_name(model)) {
+        let why = "a model's name has letters and no blanks around them; say it again after --model or --default";
+        let why = why.to_owned();
+        return Err(ModelFault::Channel { why }.into());
+    }
     let mut channel = NewChannel {
         name: name.clone(),
         provider: provider.id.clone(),
         base_url: args.base_url.clone(),
         key: None,
         models: models(args),
+        context: None,
     };
     // Before anybody is asked for a key.
     channel.config()?;
@@ -61,21 +68,29 @@ pub(super) fn run(args: &ModelsAddArgs, home: &Home, screen: &Screen) -> Result<
     channel.key = key.reference(&name);
     let default = args.default.as_ref().map(|model| full_name(&name, model));
     let secrets = Secrets::new(home.file("secrets.toml"));
+    let unkept = |error: SecretsError| refused(&error.to_string());
+    let mut kept_before = None;
     if let Key::New(secret) = &key {
         home.create()?;
-        secrets
-            .set(&secret_name(&name), secret)
-            .map_err(|error| refused(&error.to_string()))?;
+        kept_before = secrets.get(&secret_name(&name)).map_err(unkept)?;
+        secrets.set(&secret_name(&name), secret).map_err(unkept)?;
     }
     if let Err(failure) = file::add(home, std::slice::from_ref(&channel), default.as_deref()) {
         if matches!(key, Key::New(_)) {
             // Nobody would know what it is for. Where it cannot go, it is still for its owner alone.
-            let _ = secrets.remove(&secret_name(&name));
+            let _ = match &kept_before {
+                Some(before) => secrets.set(&secret_name(&name), before),
+                None => secrets.remove(&secret_name(&name)).map(|_| ()),
+            };
         }
         return Err(failure);
     }
     told(&channel, &key, default.as_deref(), screen)?;
     Ok(Ended::Done)
+}
+
+fn is_model_name(text: &str) -> bool {
+    !text.is_empty() && text.trim() == text && !text.chars().any(char::is_control)
 }
 
 /// Those that were named, and the default among them.

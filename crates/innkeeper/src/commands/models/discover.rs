@@ -87,6 +87,7 @@ fn add(house: &HouseModels, home: &Home, found: &[Found]) -> Result<Vec<NewChann
             name,
             provider: server.provider.to_owned(),
             base_url: (usual != Some(&server.base_url)).then(|| server.base_url.clone()),
+            context: window(server),
             ..NewChannel::default()
         });
     }
@@ -98,6 +99,18 @@ fn add(house: &HouseModels, home: &Home, found: &[Found]) -> Result<Vec<NewChann
     let default = default.filter(|_| !chosen && !answers);
     file::add(home, &channels, default.as_deref())?;
     Ok(channels)
+}
+
+/// What a channel's models hold, if the server tells the same of all of them. Ollama tells what a model was made for,
+/// and gives it less unless somebody says otherwise.
+fn window(server: &Found) -> Option<u64> {
+    if server.provider == "ollama" {
+        return None;
+    }
+    let (first, others) = server.models.split_first()?;
+    let context = first.context.filter(|tokens| *tokens > 0)?;
+    let same = others.iter().all(|model| model.context == Some(context));
+    same.then_some(context)
 }
 
 fn is_connected(house: &HouseModels, server: &Found) -> bool {
@@ -143,4 +156,52 @@ fn show(house: &HouseModels, found: &[Found], screen: &Screen) -> Result<(), Fai
         }
     }
     screen.table(&table)
+}
+
+#[cfg(test)]
+mod tests {
+    use innkeeper_models::ListedModel;
+
+    use super::*;
+
+    #[test]
+    fn a_window_is_written_down_where_it_is_known_of_all() {
+        type Row<'r> = (&'static str, &'r [Option<u64>], Option<u64>);
+        let rows: [Row<'_>; 7] = [
+            ("llamacpp", &[Some(4_096)], Some(4_096)),
+            ("vllm", &[Some(8_192), Some(8_192)], Some(8_192)),
+            ("lmstudio", &[Some(8_192), Some(4_096)], None),
+            ("lmstudio", &[Some(8_192), None], None),
+            ("vllm", &[Some(0)], None),
+            ("vllm", &[], None),
+            ("ollama", &[Some(131_072)], None),
+        ];
+        for (provider, contexts, expected) in rows {
+            let models = contexts.iter().map(|context| ListedModel {
+                id: "m".into(),
+                context: *context,
+            });
+            let server = Found {
+                provider,
+                port: 1,
+                base_url: String::new(),
+                version: None,
+                needs_key: false,
+                models: models.collect(),
+            };
+            assert_eq!(window(&server), expected, "{provider} {contexts:?}");
+        }
+    }
+
+    #[test]
+    fn it_comes_back_from_the_settings() {
+        let channel = NewChannel {
+            name: "lab".into(),
+            provider: "ollama".into(),
+            context: Some(4_096),
+            ..NewChannel::default()
+        };
+        let config = channel.config().ok().unwrap();
+        assert_eq!(config.context, Some(4_096));
+    }
 }

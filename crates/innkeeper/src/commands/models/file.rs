@@ -21,6 +21,8 @@ pub(super) struct NewChannel {
     /// Where the key is: `secret:models.name` or `${NAME}`.
     pub(super) key: Option<String>,
     pub(super) models: Vec<String>,
+    /// Tokens that its models hold.
+    pub(super) context: Option<u64>,
 }
 
 impl NewChannel {
@@ -38,6 +40,10 @@ impl NewChannel {
         }
         if !self.models.is_empty() {
             table.insert("models", value(Array::from_iter(&self.models)));
+        }
+        let context = self.context.and_then(|tokens| i64::try_from(tokens).ok());
+        if let Some(context) = context {
+            table.insert("context", value(context));
         }
         table
     }

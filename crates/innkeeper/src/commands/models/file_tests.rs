@@ -20,6 +20,7 @@ fn lab() -> NewChannel {
         base_url: Some("http://127.0.0.1:1/v1".into()),
         key: Some("secret:models.lab".into()),
         models: vec!["a".into(), "b-*".into()],
+        context: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! `innkeeper models remove`: a channel less, and its key with it.
 
-use innkeeper_models::KeyRef;
+use innkeeper_models::{HeaderText, KeyRef};
 use innkeeper_tools::Secrets;
 use serde_json::json;
 
@@ -77,12 +77,17 @@ fn agreed(name: &str, screen: &Screen) -> Result<bool, Failure> {
     Ok(matches!(answer.as_str(), "y" | "yes" | "是"))
 }
 
-/// Another channel may name the same key.
+/// Another channel may name the same key, also in a header.
 fn is_used_elsewhere(house: &HouseModels, name: &str) -> bool {
     let own = KeyRef::Secret(format!("models.{name}"));
     let mut others = house
         .channels()
         .iter()
         .filter(|channel| channel.name() != name);
-    others.any(|channel| channel.config().keys.contains(&own))
+    others.any(|channel| {
+        let config = channel.config();
+        let shows =
+            |text: &HeaderText| matches!(text, HeaderText::WithKey { key, .. } if *key == own);
+        config.keys.contains(&own) || config.headers.values().any(shows)
+    })
 }

@@ -1,10 +1,12 @@
 //! An answer in Anthropic's words.
 
+use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 
 use super::OWN;
 use crate::limits::{MAX_REPLY_BYTES, MAX_REPLY_PARTS};
 use crate::trouble::{broken_off, malformed, told};
+use crate::wire::quick::{self, Object, Text};
 use crate::wire::{Decoder, SseEvent, whole_json};
 use crate::{FinishReason, ModelError, ModelErrorKind, ModelEvent, Usage};
 
@@ -55,10 +57,33 @@ struct Counts {
     output: Option<u64>,
 }
 
+/// The event that most of a stream consists of.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Words<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    index: u64,
+    #[serde(borrow)]
+    delta: Object<TextDelta<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TextDelta<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    #[serde(borrow)]
+    text: Text<'a>,
+}
+
 impl Decoder for Decode {
-    fn event(&mut self, event: &SseEvent, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+    fn event(&mut self, event: &SseEvent<'_>, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let data = event.data.trim();
         if self.over || data.is_empty() || data == "[DONE]" {
+            return Ok(());
+        }
+        if self.words(data, out) {
             return Ok(());
         }
         let data: Json = serde_json::from_str(data).map_err(|error| {
@@ -143,6 +168,23 @@ impl Decoder for Decode {
 }
 
 impl Decode {
+    /// Whether the event was more of an open text and nothing else, which is all that `delta` would have found in it.
+    fn words(&mut self, data: &str, out: &mut Vec<ModelEvent>) -> bool {
+        let Some(words) = quick::read::<Words<'_>>(data) else {
+            return false;
+        };
+        let Object(TextDelta { kind, text }) = words.delta;
+        let block = self.open.iter().find(|block| block.index == words.index);
+        let grows = block.is_some_and(|block| block.kind == Kind::Text)
+            && (words.kind, kind) == ("content_block_delta", "text_delta")
+            && self.held <= MAX_REPLY_BYTES
+            && !text.0.is_empty();
+        if grows {
+            out.push(ModelEvent::Text(text.0.into_owned()));
+        }
+        grows
+    }
+
     fn start(&mut self, message: &Json, out: &mut Vec<ModelEvent>) {
         let text = |name| message.get(name).and_then(Json::as_str);
         if let Some(model) = text("model").filter(|_| !self.started) {

@@ -337,7 +337,7 @@ fn oddities_are_read() {
         json!({"type": "message_delta", "delta": {"stop_reason": "max_tokens"}}),
     ]));
     named.push(SseEvent {
-        event: String::new(),
+        event: "".into(),
         data: "[DONE]".into(),
     });
     let (odd, ended) = streamed(Anthropic, &named);
@@ -406,7 +406,7 @@ fn failures_are_told() {
         ModelErrorKind::ServerError
     );
     let no_json = SseEvent {
-        event: String::new(),
+        event: "".into(),
         data: "<html>".into(),
     };
     assert_eq!(

@@ -52,8 +52,10 @@ pub(in crate::wire) fn encode(
         }
     }
     sampling(&request, &mut body);
-    if let Some(constraint) = &request.constraint {
-        body.insert("output_config".into(), output_config(constraint)?);
+    if let Some(constraint) = &request.constraint
+        && let Some(config) = output_config(constraint)?
+    {
+        body.insert("output_config".into(), config);
     }
     body.insert("stream".into(), json!(request.stream));
     lay_over(&mut body, &request.extras);
@@ -201,16 +203,19 @@ fn tool_choice(choice: &ToolChoice) -> Option<Json> {
     }
 }
 
-/// It knows neither penalties nor a seed.
+/// It knows neither penalties nor a seed, nor a temperature above 1. Newer models refuse `temperature` and `top_p` side
+/// by side.
 fn sampling(request: &ModelRequest, body: &mut Map<String, Json>) {
     let sampling = &request.sampling;
-    for (name, value) in [
-        ("temperature", sampling.temperature),
-        ("top_p", sampling.top_p),
-    ] {
-        if let Some(value) = value.filter(|value| value.is_finite()) {
-            body.insert(name.into(), json!(value));
+    let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
+    match (finite(sampling.temperature), finite(sampling.top_p)) {
+        (Some(value), _) => {
+            body.insert("temperature".into(), json!(value.clamp(0.0, 1.0)));
         }
+        (None, Some(value)) => {
+            body.insert("top_p".into(), json!(value));
+        }
+        (None, None) => {}
     }
     if let Some(top_k) = sampling.top_k {
         body.insert("top_k".into(), json!(top_k));
@@ -222,12 +227,25 @@ fn sampling(request: &ModelRequest, body: &mut Map<String, Json>) {
     }
 }
 
-fn output_config(constraint: &Constraint) -> Result<Json, ModelError> {
+/// `None` where the answer may be free.
+fn output_config(constraint: &Constraint) -> Result<Option<Json>, ModelError> {
     match constraint {
         Constraint::Json(schema) => {
-            let schema = anthropic_output(schema);
-            Ok(json!({"format": {"type": "json_schema", "schema": schema}}))
+            let schema = anthropic_output(schema).map_err(|place| {
+                refused(format!(
+                    "Anthropic holds an answer to named properties only, and the JSON schema wants an object with names \
+                     of its own choice at {place}; name its properties there, or make it a list of {{name, value}}"
+                ))
+            })?;
+            Ok(Some(
+                json!({"format": {"type": "json_schema", "schema": schema}}),
+            ))
         }
+        Constraint::JsonObject => Err(refused(
+            "Anthropic's format knows no JSON object of any kind; give a JSON schema with the properties that are wanted, \
+             or ask for JSON in the prompt",
+        )),
+        Constraint::GrammarIfTaken(_) => Ok(None),
         Constraint::Grammar(_) => Err(refused(
             "Anthropic's format takes no grammar; use native tools, a JSON schema, or a llama.cpp or vLLM server",
         )),

@@ -95,7 +95,6 @@ fn a_conversation_with_two_calls_and_thinking_is_written_exactly() {
             "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
         }],
         "temperature": 0.5,
-        "top_p": 0.9,
         "top_k": 40,
         "stop_sequences": ["END"],
         "stream": true,
@@ -250,9 +249,9 @@ fn the_rest_of_the_request() {
         });
         assert_eq!(body.get("tool_choice").or(body.get("tools")), None);
     }
-    let schema = json!({"type": "object", "properties": {}});
+    let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}});
     let body = with(&|request| request.constraint = Some(Constraint::Json(schema.clone())));
-    let held = json!({"type": "object", "properties": {}, "additionalProperties": false});
+    let held = json!({"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": false});
     assert_eq!(
         body["output_config"],
         json!({"format": {"type": "json_schema", "schema": held}})
@@ -280,12 +279,55 @@ fn the_rest_of_the_request() {
 }
 
 #[test]
+fn temperature_and_top_p_never_stand_side_by_side() {
+    let rows = [
+        (Some(0.5), Some(0.9), json!(0.5), Json::Null),
+        (Some(1.7), None, json!(1.0), Json::Null),
+        (None, Some(0.9), Json::Null, json!(0.9)),
+        (Some(f64::NAN), Some(0.9), Json::Null, json!(0.9)),
+        (None, None, Json::Null, Json::Null),
+    ];
+    for (temperature, top_p, warm, top) in rows {
+        let request = ModelRequest {
+            sampling: Sampling {
+                temperature,
+                top_p,
+                ..Sampling::default()
+            },
+            ..ModelRequest::new("m", vec![Message::user("hi")])
+        };
+        let wire = encode(&request, &Quirks::default()).unwrap();
+        let body: Json = serde_json::from_slice(&wire.body).unwrap();
+        let at = |name: &str| body.get(name).cloned().unwrap_or_default();
+        assert_eq!(
+            (at("temperature"), at("top_p")),
+            (warm, top),
+            "{temperature:?} {top_p:?}"
+        );
+    }
+}
+
+#[test]
 fn what_cannot_be_sent_is_refused_with_a_remedy() {
     let mut request = ModelRequest::new("m", vec![Message::user("hi")]);
     request.constraint = Some(Constraint::Grammar("root ::= \"x\"".into()));
     let error = failure(&request);
     assert_eq!(error.kind, ModelErrorKind::Refused);
     assert!(error.message.contains("grammar"), "{error}");
+    for (constraint, told) in [
+        (Constraint::JsonObject, "give a JSON schema"),
+        (
+            Constraint::Json(json!({"type": "object"})),
+            "at $; name its properties",
+        ),
+    ] {
+        request.constraint = Some(constraint);
+        let error = failure(&request);
+        assert_eq!(error.kind, ModelErrorKind::Refused);
+        assert!(error.message.contains(told), "{error}");
+    }
+    request.constraint = Some(Constraint::GrammarIfTaken("root ::= \"x\"".into()));
+    encode(&request, &Quirks::default()).unwrap();
     for url in ["data:image/png,marker", "file:///marker", "marker.png"] {
         let error = failure(&ModelRequest::new(
             "m",

@@ -1,9 +1,11 @@
 //! An answer in Gemini's words: one or many `GenerateContentResponse`s.
 
+use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 
 use super::{OWN, PART, SIGNATURE, TAIL};
 use crate::trouble::{broken_off, malformed, refused, told};
+use crate::wire::quick::{self, Object, Text};
 use crate::wire::{Decoder, SseEvent, whole_json};
 use crate::{FinishReason, ModelError, ModelEvent, Usage};
 
@@ -13,6 +15,8 @@ const CHECK: &str = "check that the base URL is that of a server in Gemini's for
 pub(in crate::wire) struct Decode {
     started: bool,
     calls: u32,
+    /// Something has come that is more than a thought.
+    answered: bool,
     finished: Option<FinishReason>,
     /// What the last thing is that came, if that was text without a signature: more of it makes it longer.
     growing: Option<Growing>,
@@ -24,10 +28,57 @@ enum Growing {
     Thought,
 }
 
+/// The chunk that most of a stream consists of.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[expect(dead_code, reason = "some fields are listed so that they may be there")]
+struct Words<'a> {
+    #[serde(borrow)]
+    candidates: [Object<Candidate<'a>>; 1],
+    #[serde(default)]
+    usage_metadata: Json,
+    #[serde(default)]
+    model_version: &'a str,
+    #[serde(default)]
+    response_id: &'a str,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "some fields are listed so that they may be there")]
+struct Candidate<'a> {
+    #[serde(borrow)]
+    content: Object<Content<'a>>,
+    #[serde(default)]
+    index: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "some fields are listed so that they may be there")]
+struct Content<'a> {
+    #[serde(borrow)]
+    parts: [Object<TextPart<'a>>; 1],
+    #[serde(default)]
+    role: &'a str,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TextPart<'a> {
+    #[serde(borrow)]
+    text: Text<'a>,
+    #[serde(default)]
+    thought: bool,
+}
+
 impl Decoder for Decode {
-    fn event(&mut self, event: &SseEvent, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+    fn event(&mut self, event: &SseEvent<'_>, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let data = event.data.trim();
         if data.is_empty() || data == "[DONE]" {
+            return Ok(());
+        }
+        if self.words(data, out) {
             return Ok(());
         }
         let chunk: Json = serde_json::from_str(data).map_err(|error| {
@@ -76,6 +127,31 @@ impl Decoder for Decode {
 }
 
 impl Decode {
+    /// Whether the chunk was words and nothing else, which is all that `chunk` would have found in it. The first one says
+    /// more.
+    fn words(&mut self, data: &str, out: &mut Vec<ModelEvent>) -> bool {
+        if !self.started {
+            return false;
+        }
+        let Some(words) = quick::read::<Words<'_>>(data) else {
+            return false;
+        };
+        let [Object(candidate)] = words.candidates;
+        let [Object(TextPart { text, thought })] = candidate.content.0.parts;
+        if text.0.is_empty() {
+            return false;
+        }
+        let text = text.0.into_owned();
+        let (kind, event) = match thought {
+            true => (Growing::Thought, ModelEvent::Reasoning(text)),
+            false => (Growing::Text, ModelEvent::Text(text)),
+        };
+        out.push(event);
+        self.growing = Some(kind);
+        out.extend(usage(Some(&words.usage_metadata)));
+        true
+    }
+
     fn chunk(&mut self, chunk: &Json, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         // An error may come alone in a list.
         let chunk = match chunk {
@@ -99,8 +175,21 @@ impl Decode {
         for part in parts.into_iter().flatten().filter_map(Json::as_object) {
             self.part(part, out);
         }
+        let answers = |event: &ModelEvent| match event {
+            ModelEvent::Text(text) => !text.is_empty(),
+            event => matches!(event, ModelEvent::ToolCall { .. }),
+        };
+        self.answered = self.answered || out.iter().any(answers);
         out.extend(usage(chunk.get("usageMetadata")));
         if let Some(reason) = candidate.and_then(|it| it.get("finishReason")?.as_str()) {
+            // It wanted to call a tool and could not write it down. Asked again, it mostly can.
+            let is_broken = matches!(reason, "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL");
+            if is_broken && !self.answered {
+                return Err(malformed(format!(
+                    "the model wrote a tool call that cannot be read, and nothing else ({reason}); try again, or offer \
+                     fewer or simpler tools"
+                )));
+            }
             self.finish(reason, out);
         }
         let blocked = chunk

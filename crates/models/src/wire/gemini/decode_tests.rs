@@ -270,10 +270,6 @@ fn every_word_for_the_end_is_read() {
         ("PROHIBITED_CONTENT", F::ContentFilter),
         ("SPII", F::ContentFilter),
         ("IMAGE_SAFETY", F::ContentFilter),
-        (
-            "MALFORMED_FUNCTION_CALL",
-            F::Other("MALFORMED_FUNCTION_CALL".into()),
-        ),
         ("OTHER", F::Other("OTHER".into())),
     ];
     for (word, expected) in rows {
@@ -336,7 +332,7 @@ fn failures_are_told() {
         );
     }
     let no_json = SseEvent {
-        event: String::new(),
+        event: "".into(),
         data: "<html>".into(),
     };
     assert_eq!(
@@ -344,10 +340,29 @@ fn failures_are_told() {
         K::Malformed
     );
     let done = SseEvent {
-        event: String::new(),
+        event: "".into(),
         data: "[DONE]".into(),
     };
     streamed(Gemini, &[events(&[whole()]), vec![done]].concat())
         .1
         .unwrap();
+}
+
+#[test]
+fn a_broken_call_alone_is_no_answer() {
+    for word in ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"] {
+        let chunk = |parts: Json| json!({"candidates": [{"content": {"parts": parts}, "finishReason": word}]});
+        let rows = [
+            (json!([]), true),
+            (json!([{"text": "hm", "thought": true}]), true),
+            (json!([{"text": "I will"}]), false),
+            (json!([{"functionCall": {"name": "t", "args": {}}}]), false),
+        ];
+        for (parts, is_broken) in rows {
+            let (_, ended) = streamed(Gemini, &events(&[chunk(parts.clone())]));
+            let kind = ended.err().map(|error| error.kind);
+            let expected = is_broken.then_some(ModelErrorKind::Malformed);
+            assert_eq!(kind, expected, "{word} {parts}");
+        }
+    }
 }

@@ -289,7 +289,10 @@ fn generation_config(request: &ModelRequest) -> Result<Map<String, Json>, ModelE
         .filter_map(|(name, value)| Some((name.to_owned(), value?)))
         .collect();
     match &request.constraint {
-        None => {}
+        None | Some(Constraint::GrammarIfTaken(_)) => {}
+        Some(Constraint::JsonObject) => {
+            config.insert("responseMimeType".into(), json!("application/json"));
+        }
         Some(Constraint::Json(schema)) => {
             config.insert("responseMimeType".into(), json!("application/json"));
             // Unlike `responseSchema` it takes JSON Schema, so nothing that holds the answer is lost.

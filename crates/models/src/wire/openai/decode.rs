@@ -3,12 +3,14 @@
 //! Both forms are read by the same steps, so that they cannot differ. What of an answer goes back to its server
 //! (`kept`) and why it ended are told last: servers still send parts of it after they have said that they are done.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value as Json};
 
 use super::super::{Decoder, SseEvent, whole_json};
 use super::calls::Calls;
 use super::kept::Kept;
-use super::{CONTENT, reported, text, usage};
+use super::{CONTENT, quick, reported, text, usage};
 use crate::trouble::{broken_off, malformed, told};
 use crate::{FinishReason, ModelError, ModelEvent};
 
@@ -34,7 +36,7 @@ pub(in super::super) struct Decode {
 }
 
 impl Decoder for Decode {
-    fn event(&mut self, event: &SseEvent, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+    fn event(&mut self, event: &SseEvent<'_>, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let data = event.data.trim();
         if self.over || data.is_empty() {
             return Ok(());
@@ -47,11 +49,14 @@ impl Decoder for Decode {
             self.finish(out);
             return Ok(());
         }
+        if event.event.is_empty() && self.words(data, out) {
+            return Ok(());
+        }
         let answer = match serde_json::from_str::<Json>(data) {
             Ok(answer) => answer,
             Err(_) if event.event == "error" => return Err(told(&data.into())),
             // Somebody's own event, which is not for us.
-            Err(_) if !matches!(event.event.as_str(), "" | "message") => return Ok(()),
+            Err(_) if !matches!(&*event.event, "" | "message") => return Ok(()),
             Err(error) if error.is_eof() => {
                 self.cut_short = true;
                 return Ok(());
@@ -108,6 +113,21 @@ enum Form {
 }
 
 impl Decode {
+    /// Whether the event was words and nothing else, which is all that `answer` would have found in it. The first ones
+    /// say more.
+    fn words(&mut self, data: &str, out: &mut Vec<ModelEvent>) -> bool {
+        if !(self.started && self.in_pieces) {
+            return false;
+        }
+        let Some(words) = quick::words(data) else {
+            return false;
+        };
+        self.thinks_aloud |= !words.thought.0.is_empty();
+        push_some(words.thought.0, ModelEvent::Reasoning, out);
+        push_some(words.content.0, ModelEvent::Text, out);
+        true
+    }
+
     fn answer(
         &mut self,
         answer: &Map<String, Json>,
@@ -171,7 +191,7 @@ impl Decode {
         let thought = text(said, "reasoning_content").or_else(|| text(said, "reasoning"));
         self.thinks_aloud |= thought.is_some();
         if !self.thinks_aloud {
-            push_some(&read, ModelEvent::Reasoning, out);
+            push_some(read, ModelEvent::Reasoning, out);
         }
         push_some(thought.unwrap_or_default(), ModelEvent::Reasoning, out);
         self.content(said.get("content"), out);
@@ -250,9 +270,14 @@ fn choice(answer: &Map<String, Json>) -> Option<&Map<String, Json>> {
     choices.filter_map(Json::as_object).find(is_first)
 }
 
-fn push_some(text: &str, event: impl FnOnce(String) -> ModelEvent, out: &mut Vec<ModelEvent>) {
+fn push_some<'a>(
+    text: impl Into<Cow<'a, str>>,
+    event: impl FnOnce(String) -> ModelEvent,
+    out: &mut Vec<ModelEvent>,
+) {
+    let text = text.into();
     if !text.is_empty() {
-        out.push(event(text.to_owned()));
+        out.push(event(text.into_owned()));
     }
 }
 

@@ -6,6 +6,7 @@ use super::super::WireRequest;
 use super::messages;
 use crate::provider::{GrammarField, Quirks};
 use crate::wire::overlay::lay_over;
+use crate::wire::schema::is_strict;
 use crate::{Constraint, ModelError, ModelErrorKind, ModelRequest, Sampling, ToolChoice, ToolSpec};
 
 const PATH: &str = "chat/completions";
@@ -39,7 +40,7 @@ pub(in super::super) fn encode(
     }
     body.extend(sampling(&request.sampling, quirks));
     if let Some(constraint) = &request.constraint {
-        body.extend([constrained(constraint, quirks)?]);
+        body.extend(constrained(constraint, quirks)?);
     }
     body.insert("stream".into(), request.stream.into());
     if request.stream && quirks.stream_usage {
@@ -95,7 +96,7 @@ fn sampling<'a>(
         ("top_k", sampling.top_k.map(Json::from)),
         ("frequency_penalty", number(sampling.frequency_penalty)),
         ("presence_penalty", number(sampling.presence_penalty)),
-        ("seed", sampling.seed.map(Json::from)),
+        (quirks.seed_field.as_str(), sampling.seed.map(Json::from)),
         (
             "stop",
             (!sampling.stop.is_empty()).then(|| json!(sampling.stop)),
@@ -103,26 +104,42 @@ fn sampling<'a>(
     ];
     fields
         .into_iter()
+        .filter(|(name, _)| !quirks.not_sent.iter().any(|refused| refused == name))
         .filter_map(|(name, value)| Some((name.to_owned(), value?)))
 }
 
-fn constrained(constraint: &Constraint, quirks: &Quirks) -> Result<(String, Json), ModelError> {
+/// `None` where the answer may be free.
+fn constrained(
+    constraint: &Constraint,
+    quirks: &Quirks,
+) -> Result<Option<(String, Json)>, ModelError> {
     let refused = |said: &str| Err(ModelError::new(ModelErrorKind::Refused, said));
     match (constraint, quirks.grammar) {
-        (Constraint::Grammar(text), Some(GrammarField::Grammar)) => {
-            Ok(("grammar".into(), text.as_str().into()))
+        (Constraint::Grammar(text) | Constraint::GrammarIfTaken(text), Some(field)) => {
+            Ok(Some(match field {
+                GrammarField::Grammar => ("grammar".into(), text.as_str().into()),
+                GrammarField::StructuredOutputs => {
+                    ("structured_outputs".into(), json!({"grammar": text}))
+                }
+            }))
         }
-        (Constraint::Grammar(text), Some(GrammarField::StructuredOutputs)) => {
-            Ok(("structured_outputs".into(), json!({"grammar": text})))
-        }
+        (Constraint::GrammarIfTaken(_), None) => Ok(None),
         (Constraint::Grammar(_), None) => refused(
             "this provider is not known to hold answers to a grammar; if its server does, set `quirks.grammar` of \
              the provider to `grammar` (llama.cpp) or `structured_outputs` (vLLM), else leave the constraint out",
         ),
         (Constraint::Json(schema), _) if quirks.json_schema => {
-            let format = json!({"name": "answer", "schema": schema, "strict": true});
+            let mut format = json!({"name": "answer", "schema": schema});
+            if is_strict(schema) {
+                format["strict"] = json!(true);
+            }
             let format = json!({"type": "json_schema", "json_schema": format});
-            Ok(("response_format".into(), format))
+            Ok(Some(("response_format".into(), format)))
+        }
+        // Older than schemas, and known where they are not.
+        (Constraint::JsonObject, _) => {
+            let format = json!({"type": "json_object"});
+            Ok(Some(("response_format".into(), format)))
         }
         (Constraint::Json(_), _) => refused(
             "this provider is not known to hold answers to a JSON schema; if its server does, set \

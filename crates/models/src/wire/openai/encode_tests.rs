@@ -169,6 +169,10 @@ fn messages_are_narrowed_to_what_servers_take() {
         json!([{"role": "assistant", "reasoning_content": "hm", "content": "a"}])
     );
 
+    let own = Quirks {
+        message_fields: vec!["reasoning_details".into(), "extra_content".into()],
+        ..Quirks::default()
+    };
     let details = json!({"reasoning_details": [{"type": "reasoning.encrypted", "data": "e"}]});
     let signed = said(
         Role::Assistant,
@@ -187,10 +191,18 @@ fn messages_are_narrowed_to_what_servers_take() {
     let mut first = called("{\"x\": 1}");
     first["extra_content"] = json!({"s": 1});
     assert_eq!(
-        messages(vec![signed], &quirks),
+        messages(vec![signed.clone()], &own),
         json!([{
             "role": "assistant", "content": "ab", "tool_calls": [first, called("{}")],
             "reasoning_details": details["reasoning_details"],
+        }])
+    );
+
+    // Nobody else is shown them: many servers refuse what they do not know.
+    assert_eq!(
+        messages(vec![signed], &quirks),
+        json!([{
+            "role": "assistant", "content": "ab", "tool_calls": [called("{\"x\": 1}"), called("{}")],
         }])
     );
 
@@ -307,11 +319,25 @@ fn constraints_go_where_the_server_looks_for_them() {
         json!({"grammar": "root ::= \"a\""})
     );
     let schema = asked(Constraint::Json(json!({"type": "object"})));
-    let format = json!({"name": "answer", "schema": {"type": "object"}, "strict": true});
+    let format = json!({"name": "answer", "schema": {"type": "object"}});
     assert_eq!(
         body(&schema, &with(None, true))["response_format"],
         json!({"type": "json_schema", "json_schema": format})
     );
+    let closed =
+        json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});
+    let body_of = |constraint: Constraint| body(&asked(constraint), &with(None, true));
+    let format = body_of(Constraint::Json(closed))["response_format"]["json_schema"].clone();
+    assert_eq!(format["strict"], json!(true));
+    let any_object = body(&asked(Constraint::JsonObject), &with(None, false));
+    assert_eq!(
+        any_object["response_format"],
+        json!({"type": "json_object"})
+    );
+    let wish = asked(Constraint::GrammarIfTaken("root ::= \"a\"".into()));
+    let taken = body(&wish, &with(Some(GrammarField::Grammar), false));
+    assert_eq!(taken["grammar"], "root ::= \"a\"");
+    assert_eq!(body(&wish, &with(None, false)).get("grammar"), None);
     for (request, setting) in [
         (&grammar, "`quirks.grammar`"),
         (&schema, "`quirks.json_schema`"),
@@ -323,7 +349,7 @@ fn constraints_go_where_the_server_looks_for_them() {
 }
 
 #[test]
-fn extras_have_the_last_word_on_all_but_the_stream() {
+fn extras_have_the_last_word_on_what_is_not_settled() {
     let table = [
         (json!({"min_p": 0.1}), "/min_p", json!(0.1)),
         (json!({"temperature": 1}), "/temperature", json!(1)),
@@ -340,7 +366,10 @@ fn extras_have_the_last_word_on_all_but_the_stream() {
         ),
         (json!({"stream": false}), "/stream", json!(true)),
         (json!({"stream": null}), "/stream", json!(true)),
-        (json!({"messages": []}), "/messages", json!([])),
+        (json!({"messages": []}), "/messages/0/content", json!("hi")),
+        (json!({"model": "dear"}), "/model", json!("m")),
+        (json!({"model": null}), "/model", json!("m")),
+        (json!({"n": 4}), "/n", Json::Null),
         (
             json!({"new": {"a": null, "b": {"c": 1}}}),
             "/new",
@@ -385,4 +414,69 @@ fn a_raw_payload_is_sent_byte_for_byte() {
         assert_eq!(sent.body, text.as_bytes());
         assert_eq!((sent.path.as_str(), sent.streams), (PATH, streams));
     }
+}
+
+#[test]
+fn what_a_server_calls_otherwise_or_refuses_is_written_its_way() {
+    let mistral = crate::provider::Providers::shipped();
+    let mistral = mistral.get("mistral").unwrap().quirks.clone();
+    let called = |id: &str| {
+        Part::ToolCall(ToolCall {
+            id: id.into(),
+            name: "t".into(),
+            arguments: "{}".into(),
+        })
+    };
+    let mut asks = Message::user("hi");
+    asks.name = Some("anna".into());
+    let request = ModelRequest {
+        sampling: Sampling {
+            seed: Some(7),
+            top_k: Some(40),
+            ..Sampling::default()
+        },
+        ..ModelRequest::new(
+            "m",
+            vec![
+                asks,
+                said(
+                    Role::Assistant,
+                    vec![called("call_1"), called("call_2"), called("aB3456789")],
+                ),
+                said(
+                    Role::Tool,
+                    vec![result("call_2", Some("t")), result("call_1", None)],
+                ),
+            ],
+        )
+    };
+    let sent = body(&request, &mistral);
+    assert_eq!(sent["random_seed"], 7);
+    for left_out in ["/seed", "/top_k", "/messages/0/name"] {
+        assert_eq!(sent.pointer(left_out), None, "{left_out}");
+    }
+    let text = |place: &str| {
+        sent.pointer(place)
+            .and_then(Json::as_str)
+            .unwrap()
+            .to_owned()
+    };
+    let ids: Vec<String> = (0..3)
+        .map(|at| text(&format!("/messages/1/tool_calls/{at}/id")))
+        .collect();
+    for id in &ids {
+        assert!(
+            id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+            "{id}"
+        );
+    }
+    assert_ne!(ids[0], ids[1]);
+    assert_eq!(ids[2], "aB3456789");
+    assert_eq!(text("/messages/2/tool_call_id"), ids[1]);
+    assert_eq!(text("/messages/3/tool_call_id"), ids[0]);
+
+    let usual = body(&request, &Quirks::default());
+    assert_eq!((&usual["seed"], &usual["top_k"]), (&json!(7), &json!(40)));
+    assert_eq!(usual["messages"][0]["name"], "anna");
+    assert_eq!(usual["messages"][1]["tool_calls"][0]["id"], "call_1");
 }

@@ -4,8 +4,19 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::provider::Quirks;
+use crate::provider::{CallIds, Quirks};
 use crate::{Message, messages_to_chat};
+
+/// What every server of this shape knows.
+const OF_MESSAGE: [&str; 6] = [
+    "role",
+    "content",
+    "name",
+    "tool_calls",
+    "tool_call_id",
+    "reasoning_content",
+];
+const OF_CALL: [&str; 3] = ["id", "type", "function"];
 
 pub(super) fn encode(messages: &[Message], quirks: &Quirks) -> Json {
     let Json::Array(written) = messages_to_chat(messages) else {
@@ -18,6 +29,8 @@ pub(super) fn encode(messages: &[Message], quirks: &Quirks) -> Json {
         let Json::Object(mut message) = message else {
             continue;
         };
+        keep_known(&mut message, &OF_MESSAGE, quirks);
+        rename_calls(&mut message, quirks.call_ids);
         let role = message
             .get("role")
             .and_then(Json::as_str)
@@ -42,6 +55,51 @@ pub(super) fn encode(messages: &[Message], quirks: &Quirks) -> Json {
     Json::Array(sent)
 }
 
+/// What only another vendor can read stays here.
+fn keep_known(fields: &mut Map<String, Json>, known: &[&str], quirks: &Quirks) {
+    let is_in = |list: &[String], name: &str| list.iter().any(|one| one == name);
+    fields.retain(|name, _| {
+        let name = name.as_str();
+        !is_in(&quirks.not_sent, name)
+            && (known.contains(&name) || is_in(&quirks.message_fields, name))
+    });
+}
+
+/// Ids of calls, and of what they are answered with.
+fn rename_calls(message: &mut Map<String, Json>, call_ids: CallIds) {
+    if call_ids == CallIds::Any {
+        return;
+    }
+    let rename = |id: Option<&mut Json>| {
+        if let Some(Json::String(id)) = id {
+            *id = in_nine(id);
+        }
+    };
+    rename(message.get_mut("tool_call_id"));
+    let calls = message.get_mut("tool_calls").and_then(Json::as_array_mut);
+    for call in calls.into_iter().flatten() {
+        rename(call.get_mut("id"));
+    }
+}
+
+/// One that fits already is not touched: its own server made it.
+fn in_nine(id: &str) -> String {
+    const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    if id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return id.to_owned();
+    }
+    // FNV-1a: the same id must become the same in every process, and nobody gains by making two meet.
+    let mut left = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let mut letter = || {
+        let at = usize::try_from(left % 62).unwrap_or_default();
+        left /= 62;
+        LETTERS.get(at).map_or('0', |letter| char::from(*letter))
+    };
+    (0..9).map(|_| letter()).collect()
+}
+
 fn of_assistant(message: &mut Map<String, Json>, quirks: &Quirks) {
     if !quirks.reasoning_back {
         message.shift_remove("reasoning_content");
@@ -50,6 +108,9 @@ fn of_assistant(message: &mut Map<String, Json>, quirks: &Quirks) {
     join_texts(message, "");
     let calls = message.get_mut("tool_calls").and_then(Json::as_array_mut);
     for call in calls.into_iter().flatten() {
+        if let Json::Object(call) = &mut *call {
+            keep_known(call, &OF_CALL, quirks);
+        }
         // Chat templates read arguments as JSON and fall over nothing at all.
         let arguments = call.pointer_mut("/function/arguments");
         if let Some(Json::String(arguments)) = arguments

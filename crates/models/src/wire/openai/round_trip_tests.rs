@@ -194,7 +194,10 @@ fn two_parallel_calls_cut_at_every_byte_are_the_same_reply() {
 #[test]
 fn what_must_go_back_goes_back_as_it_came() {
     let said = two_calls();
-    let quirks = Quirks::default();
+    let quirks = Quirks {
+        message_fields: vec!["reasoning_details".into(), "extra_content".into()],
+        ..Quirks::default()
+    };
     let wanted = json!({
         "role": "assistant", "content": said.content,
         "tool_calls": said.whole()["choices"][0]["message"]["tool_calls"],

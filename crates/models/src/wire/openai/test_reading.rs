@@ -2,12 +2,23 @@
 
 use serde_json::{Value as Json, json};
 
+use super::super::quick::testing::both_ways;
 use super::super::{Decoder, SseReader};
 use super::Decode;
 use crate::reply::Assembler;
 use crate::{ModelError, ModelEvent, ModelReply, Part};
 
 pub(super) fn decode(bytes: &[u8], out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+    let (read, ended) = both_ways(|| {
+        let mut out = Vec::new();
+        let ended = decode_once(bytes, &mut out);
+        (out, ended)
+    });
+    out.extend(read);
+    ended
+}
+
+fn decode_once(bytes: &[u8], out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
     let mut reader = SseReader::default();
     let mut decode = Decode::default();
     let mut events = Vec::new();

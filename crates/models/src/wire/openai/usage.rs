@@ -25,9 +25,23 @@ fn read(usage: &Json) -> Usage {
         .or_else(|| usage.get("prompt_cache_hit_tokens"));
     let reasoning = usage.pointer("/completion_tokens_details/reasoning_tokens");
     let cost = usage.get("cost").and_then(Json::as_f64);
+    let prompt = count(usage.get("prompt_tokens"));
+    let mut completion = count(usage.get("completion_tokens"));
+    // Nearly all count thoughts among what was made; xAI counts them beside it, as its sum tells. All are paid for.
+    if let (Some(read), Some(made), Some(thought), Some(total)) = (
+        prompt,
+        completion,
+        count(reasoning),
+        count(usage.get("total_tokens")),
+    ) {
+        let sum = made.saturating_add(thought);
+        if total == read.saturating_add(sum) {
+            completion = Some(sum);
+        }
+    }
     Usage {
-        prompt_tokens: count(usage.get("prompt_tokens")),
-        completion_tokens: count(usage.get("completion_tokens")),
+        prompt_tokens: prompt,
+        completion_tokens: completion,
         cached_tokens: count(cached),
         reasoning_tokens: count(reasoning),
         cost: cost.and_then(Cost::from_dollars),

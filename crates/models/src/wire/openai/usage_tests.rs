@@ -22,6 +22,23 @@ fn tokens_and_money_are_found_wherever_they_are() {
             json!({"choices": [], "x_groq": {"usage": plain}}),
             usage(5, 7),
         ),
+        // Thoughts beside what was made, and among it.
+        (
+            json!({"usage": {"prompt_tokens": 5, "completion_tokens": 7, "total_tokens": 112,
+                "completion_tokens_details": {"reasoning_tokens": 100}}}),
+            Usage {
+                reasoning_tokens: Some(100),
+                ..usage(5, 107)
+            },
+        ),
+        (
+            json!({"usage": {"prompt_tokens": 5, "completion_tokens": 107, "total_tokens": 112,
+                "completion_tokens_details": {"reasoning_tokens": 100}}}),
+            Usage {
+                reasoning_tokens: Some(100),
+                ..usage(5, 107)
+            },
+        ),
         (
             json!({"usage": {"prompt_tokens": 5.0, "completion_tokens": 7}}),
             usage(5, 7),
