@@ -9,7 +9,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 rows=$(mktemp)
 trap 'rm -f "$rows"' EXIT
-INNKEEPER_BENCH_JSON=$rows cargo bench --locked --workspace --benches "$@"
+INNKEEPER_BENCH_JSON=$rows cargo bench --locked -p innkeeper-benches --benches "$@"
 if [ "${PEERS:-}" = 1 ]; then
   cargo bench --manifest-path benches/peers/Cargo.toml "$@"
 fi
