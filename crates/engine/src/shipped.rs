@@ -14,12 +14,16 @@ pub struct Shipped {
     pub workflow: Arc<Workflow>,
 }
 
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 5] = [
     (
         "core:LLMDecisionWithTools",
         include_str!("../workflows/llm-decision-with-tools.json"),
     ),
     ("agent-loop", include_str!("../workflows/agent-loop.json")),
+    (
+        "deliberation",
+        include_str!("../workflows/deliberation.json"),
+    ),
     ("summarise", include_str!("../workflows/summarise.json")),
     ("report", include_str!("../workflows/report.json")),
 ];

@@ -51,8 +51,8 @@ kinds! {
     Unauthorized = "model.unauthorized", ModelUnauthorized, false;
     /// The provider does not want this request: a field it does not know, or a subject it does not touch.
     Refused = "model.refused", ModelRequestFailed, false;
-    /// Nobody answers there as they should: a wrong address, a redirect, a certificate that nobody trusts, or a channel that
-    /// is set up wrongly. Another channel may do.
+    /// Nobody answers there as they should: a wrong address, a redirect, a certificate that nobody trusts, a channel that is
+    /// set up wrongly, or a model that cannot do what is asked of it. Another channel may do.
     Misdirected = "model.misdirected", ModelRequestFailed, false;
     ContextTooLong = "model.context_too_long", ModelContextTooLong, false;
     /// Somebody here did not want the answer any more.

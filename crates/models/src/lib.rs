@@ -37,8 +37,8 @@ mod trouble;
 mod wire;
 
 pub use channel::{
-    CallOutcome, CallReport, Candidate, Channel, ChannelConfig, HeaderText, KeyLookup, KeyRef,
-    KeySource, QuirkChanges, ReportSink, Route, Routed, Router, RouterError,
+    CallOutcome, CallReport, CallStep, Candidate, Channel, ChannelConfig, HeaderText, KeyLookup,
+    KeyRef, KeySource, QuirkChanges, ReportSink, Route, Routed, Router, RouterError,
 };
 pub use chat::{ChatError, PARTS_FIELD, messages_from_chat, messages_to_chat, parts_to_chat};
 pub use cost::Cost;
@@ -58,4 +58,5 @@ pub use reply::ModelReply;
 pub use request::{Constraint, ModelRequest, Sampling, ToolChoice, ToolSpec};
 pub use retrying::Retrying;
 pub use stream::ModelStream;
+pub use trouble::ASK_ANOTHER;
 pub use wire::WireFormat;

@@ -115,6 +115,8 @@ pub const MAX_SHOWN_MODELS: usize = 32;
 
 // Chat completions and raw payloads.
 
+/// Bytes around the words of an event that are kept to know the next one by. More are not worth comparing.
+pub const MAX_STENCIL_BYTES: usize = 4 * 1024;
 /// Bytes of one server-sent event. A reply that comes in one piece is one event.
 pub const MAX_EVENT_BYTES: usize = MAX_REPLY_BYTES;
 /// Bytes of a call's id or name, which are kept until the call is complete.
@@ -157,8 +159,12 @@ pub const MAX_IDLE_CONNECTIONS: usize = 32;
 pub const MAX_POOLS: usize = 32;
 /// How often a silent connection is asked whether it still lives.
 pub const TCP_KEEPALIVE: Duration = Duration::from_secs(30);
-/// Events of one piece of the network for which room is kept until the next.
+/// Events for which room is kept while the next pieces of the network are waited for.
 pub const KEPT_EVENTS: usize = 64;
+/// Bytes that are there and are read before what they say is handed out, and no more of them than one piece beyond it.
+pub const MAX_GATHERED_BYTES: usize = 16 * 1024;
+/// Pieces of the network that are read at most before that.
+pub const MAX_GATHERED_PIECES: usize = 64;
 
 /// Shortest key that is looked for in what a model says. Shorter ones, `ollama` or `EMPTY`, stand for no key at all and are
 /// ordinary words.
@@ -223,5 +229,7 @@ pub const MAX_EXAM_TASKS: usize = 64;
 pub const MAX_EXAM_REPEATS: usize = 20;
 /// How long one answer may take; a small model on a slow machine needs minutes.
 pub const EXAM_TASK_TIMEOUT: Duration = Duration::from_secs(300);
+/// Tokens that a model may think before it answers a task, on top of those of the answer.
+pub const EXAM_THINKING_TOKENS: u32 = 4_096;
 /// Characters of a wrong reply that are kept.
 pub const MAX_EXAM_EXCERPT_CHARS: usize = 2_000;

@@ -1,7 +1,8 @@
 use serde_json::json;
 
 use super::*;
-use crate::Message;
+use crate::provider::Quirks;
+use crate::{Message, WireFormat};
 
 fn raw(json: &Json) -> RawPayload {
     RawPayload::new(json.to_string()).unwrap()
@@ -133,5 +134,32 @@ fn what_has_no_word_in_another_format_is_refused() {
         }
         let error = raw(&json).to_request().unwrap_err().to_string();
         assert!(error.contains(wanted), "{error}\nbut: {wanted}");
+    }
+}
+
+/// (format, in pieces by the payload, in pieces by the channel, in pieces as sent)
+#[test]
+fn pieces_are_asked_for_where_payload_and_channel_both_can() {
+    use WireFormat::{Anthropic, Gemini, OpenAi};
+    for (format, payload, channel, sent) in [
+        (Anthropic, true, true, true),
+        (Anthropic, true, false, false),
+        (Anthropic, false, true, false),
+        (Gemini, true, true, true),
+        (Gemini, true, false, false),
+        (Gemini, false, true, false),
+        // Byte for byte, so the payload alone says.
+        (OpenAi, true, false, true),
+        (OpenAi, false, true, false),
+    ] {
+        let messages = json!([{"role": "user", "content": "hi"}]);
+        let request = ModelRequest {
+            model: "m".into(),
+            raw: Some(raw(&json!({"messages": messages, "stream": payload}))),
+            stream: channel,
+            ..ModelRequest::default()
+        };
+        let wire = format.encode(&request, &Quirks::default()).unwrap();
+        assert_eq!(wire.streams, sent, "{format:?} {payload} {channel}");
     }
 }

@@ -10,6 +10,7 @@ use serde_json::{Value as Json, json};
 use crate::chat::messages_to_chat;
 use crate::limits::{MAX_REPLY_BYTES, MAX_REPLY_PARTS, MAX_TOOL_CALLS};
 use crate::message::tool_calls;
+use crate::wire::without_halves;
 use crate::{
     FinishReason, Message, ModelError, ModelErrorKind, ModelEvent, Part, Role, ToolCall, Usage,
 };
@@ -188,6 +189,13 @@ impl Assembler {
     pub(crate) fn finish(self) -> ModelReply {
         let mut parts = self.parts;
         name_calls(&mut parts);
+        for part in &mut parts {
+            if let Part::ToolCall(call) = part
+                && let Some(arguments) = without_halves(&call.arguments)
+            {
+                call.arguments = arguments;
+            }
+        }
         // Some servers never say why they stopped.
         let reason = self.finish_reason.unwrap_or(match self.calls.is_empty() {
             true => FinishReason::Stop,

@@ -6,10 +6,11 @@
 
 use std::fmt;
 use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker, ready};
 
 use futures_util::Stream;
+use tokio::task::unconstrained;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use crate::reply::Assembler;
@@ -23,6 +24,8 @@ pub struct ModelStream {
     cancel: CancellationToken,
     /// Wakes whoever waits for the next piece.
     cancelled: Pin<Box<WaitForCancellationFutureOwned>>,
+    /// Whom it wakes.
+    waiting: Option<Waker>,
     arrived: Option<Assembler>,
 }
 
@@ -37,6 +40,7 @@ impl ModelStream {
             events: Some(Box::pin(events)),
             cancelled: Box::pin(cancel.clone().cancelled_owned()),
             cancel,
+            waiting: None,
             arrived: Some(Assembler::new(model.into())),
         }
     }
@@ -65,6 +69,19 @@ impl ModelStream {
         })
     }
 
+    /// To be woken costs more than a look: it is asked for when nothing is there, and once for all pieces that the same
+    /// task waits for.
+    fn poll_cancelled(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let known = self.waiting.as_ref();
+        if known.is_some_and(|waiting| waiting.will_wake(cx.waker())) {
+            return Poll::Pending;
+        }
+        // Whoever has used up his turn would be sent away without being noted.
+        ready!(pin!(unconstrained(self.cancelled.as_mut())).poll(cx));
+        self.waiting = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
     fn fail(&mut self, mut error: ModelError) -> Poll<Option<Result<ModelEvent, ModelError>>> {
         self.events = None;
         let arrived = self.arrived.take().filter(|arrived| !arrived.is_empty());
@@ -85,9 +102,10 @@ impl Stream for ModelStream {
             return this.fail(cancelled());
         }
         let Poll::Ready(event) = events.as_mut().poll_next(cx) else {
-            // To be woken costs more than a look, and nobody need be while pieces are there.
-            ready!(this.cancelled.as_mut().poll(cx));
-            return this.fail(cancelled());
+            return match this.poll_cancelled(cx) {
+                Poll::Ready(()) => this.fail(cancelled()),
+                Poll::Pending => Poll::Pending,
+            };
         };
         match event {
             None => {

@@ -86,6 +86,29 @@ async fn cancelling_ends_a_stream_that_waits() {
 }
 
 #[tokio::test]
+async fn cancelling_wakes_whoever_waits_now() {
+    let cancel = CancellationToken::new();
+    let mut stream = ModelStream::new("m", cancel.clone(), stream::pending());
+    let mut nobody = Context::from_waker(Waker::noop());
+    assert!(Pin::new(&mut stream).poll_next(&mut nobody).is_pending());
+    for _ in 0..2 {
+        let mut waits = tokio::spawn(async move {
+            tokio::select! {
+                event = stream.next() => Err(event),
+                () = tokio::task::yield_now() => Ok(stream),
+            }
+        });
+        stream = (&mut waits).await.unwrap().unwrap();
+    }
+    let waiting = tokio::spawn(async move { stream.next().await });
+    tokio::task::yield_now().await;
+    cancel.cancel();
+    let limit = std::time::Duration::from_secs(20);
+    let event = tokio::time::timeout(limit, waiting).await.unwrap().unwrap();
+    assert_eq!(event.unwrap().unwrap_err().kind, ModelErrorKind::Cancelled);
+}
+
+#[tokio::test]
 async fn a_cancelled_request_says_nothing_more() {
     let cancel = CancellationToken::new();
     cancel.cancel();

@@ -129,7 +129,7 @@ async fn under_a_grammar_every_call_of_the_exam_fits() {
             .into_iter()
             .filter(|task| easy.contains(&task.name))
             .collect(),
-        grammar: Some(GrammarOptions::default()),
+        grammar: true,
         ..ExamOptions::default()
     };
     let result = exam::take(

@@ -260,6 +260,7 @@ impl Call {
                         return Err(give_up(sent, error, then));
                     }
                     repeated += 1;
+                    self.running.waits(wait, &error);
                 }
                 Then::Again => {
                     if wait > MAX_RETRY_WAIT {
@@ -278,6 +279,7 @@ impl Call {
                         let error = patience.ends(channel, Some(error));
                         return Err(give_up(sent, error, then));
                     }
+                    self.running.waits(wait, &error);
                     sleep(wait).await;
                 }
             }

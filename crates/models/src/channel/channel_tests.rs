@@ -75,8 +75,34 @@ fn the_usual_key_goes_to_the_usual_address_alone() {
             "name = 'deepseek'\nbase_url = 'http://127.0.0.1:9'\nkeys = '${DEEPSEEK_API_KEY}'",
             true,
         ),
+        ("name = 'kept'\nprovider = 'openai'", true),
+        (
+            "name = 'kept'\nprovider = 'openai'\nbase_url = 'http://127.0.0.1:9'",
+            false,
+        ),
+        (
+            "name = 'kept'\nprovider = 'custom'\nbase_url = 'http://127.0.0.1:9'",
+            false,
+        ),
+        ("name = 'kept'\nprovider = 'vllm'", false),
+        (
+            "name = 'kept'\nprovider = 'vllm'\nkeys = 'secret:models.kept'",
+            true,
+        ),
     ];
     for (toml, shown) in rows {
         assert_eq!(channel(toml, &fake).keys.any().is_some(), shown, "{toml}");
+    }
+}
+
+#[test]
+fn messages_name_the_channel_beside_its_provider() {
+    let providers = crate::provider::Providers::shipped();
+    for (provider, name, label) in [
+        ("openai", "openai", "OpenAI"),
+        ("openai", "work", "work (OpenAI)"),
+        ("custom", "k2", "k2 (OpenAI-compatible)"),
+    ] {
+        assert_eq!(super::label(providers.get(provider).unwrap(), name), label);
     }
 }

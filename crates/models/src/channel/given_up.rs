@@ -95,7 +95,9 @@ fn told(failed: &GivenUp, several: bool) -> String {
         0 | 1 => message,
         sent => format!("{sent} attempts; the last: {message}"),
     };
-    match several || failed.sent == 0 && failed.then == Then::OtherChannel {
+    let needs_name = several || failed.sent == 0 && failed.then == Then::OtherChannel;
+    // Most messages begin with it.
+    match needs_name && !times.starts_with(&format!("{} (", failed.channel)) {
         true => format!("{}: {times}", failed.channel),
         false => times,
     }

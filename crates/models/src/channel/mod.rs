@@ -29,7 +29,7 @@ pub use self::config::{ChannelConfig, QuirkChanges};
 pub(crate) use self::fake::test_router;
 pub use self::key_ref::{HeaderText, KeyLookup, KeyRef, KeySource};
 use self::keys::KeyRing;
-pub use self::report::{CallOutcome, CallReport, ReportSink};
+pub use self::report::{CallOutcome, CallReport, CallStep, ReportSink};
 pub use self::route::{Candidate, Route, Router, RouterError};
 use crate::http::{Attempt, Endpoint, Header};
 use crate::limits::MAX_LEARNED_MODELS;
@@ -80,8 +80,16 @@ impl Channel {
     ) -> Self {
         let open = |provider: &Provider, config: &ChannelConfig, headers| {
             let base_url = config.base_url.as_deref();
-            let endpoint = Endpoint::new(client, provider, base_url, headers, config.timeouts)
+            let named = Provider {
+                label: label(provider, &config.name),
+                ..provider.clone()
+            };
+            let endpoint = Endpoint::new(client, &named, base_url, headers, config.timeouts)
                 .map_err(|error| error.message)?;
+            if !config.keys.is_empty() {
+                // Told now, not when somebody asks: it would always be refused.
+                endpoint.may_show_key().map_err(|error| error.message)?;
+            }
             Ok(Box::new(Arc::new(endpoint)) as Box<dyn Sends>)
         };
         Self::open(provider, config, keys, open)
@@ -198,6 +206,14 @@ impl fmt::Debug for Channel {
     }
 }
 
+/// Who answers, in messages: there may be several channels to one provider, and any number to servers of one's own.
+fn label(provider: &Provider, channel: &str) -> String {
+    match channel == provider.id || channel == provider.label {
+        true => provider.label.clone(),
+        false => format!("{channel} ({})", provider.label),
+    }
+}
+
 type Found = (Vec<Option<Secret>>, Vec<String>);
 
 /// The channel's keys, or the usual one of its provider.
@@ -224,7 +240,9 @@ fn find_keys(
         .base_url
         .as_deref()
         .is_some_and(|url| !same_server(url, provider.base_url.as_deref()));
-    let own = KeyRef::read(&format!("secret:models.{}", config.name));
+    // Nor is it known what a port of this machine listens with today, and such servers seldom want a key.
+    let own_address = !elsewhere && provider.auth != Auth::None;
+    let own = KeyRef::read(&format!("secret:models.{}", config.name)).filter(|_| own_address);
     let usual = provider.key_env.clone().filter(|_| !elsewhere);
     let refs = own.into_iter().chain(usual.map(KeyRef::Env));
     let mut why = Vec::new();

@@ -39,9 +39,32 @@ pub enum CallOutcome {
     Failed(ModelErrorKind),
 }
 
+/// What happens before the first visible piece, while whoever asked sees nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallStep {
+    /// A request is sent.
+    Asks {
+        channel: String,
+        /// The model's name there.
+        model: String,
+        /// 1 for the first request of the call, whoever gets it.
+        attempt: u32,
+    },
+    /// The last attempt failed and may be repeated after a pause, at once where there is another key.
+    Waits {
+        channel: String,
+        /// The number of the next one.
+        attempt: u32,
+        pause: Duration,
+        why: String,
+    },
+}
+
 /// Takes reports. It must not block: it is called where the reply is read.
 pub trait ReportSink: Send + Sync {
     fn report(&self, report: CallReport);
+
+    fn step(&self, _step: CallStep) {}
 }
 
 /// A call on its way. Reports when it ends, also by being dropped.
@@ -96,12 +119,31 @@ impl Running {
 
     pub(super) fn sends(&mut self) {
         self.report.attempts = self.report.attempts.saturating_add(1);
+        if let Some(sink) = &self.sink {
+            sink.step(CallStep::Asks {
+                channel: self.report.channel.clone().unwrap_or_default(),
+                model: self.report.model.clone().unwrap_or_default(),
+                attempt: self.report.attempts,
+            });
+        }
+    }
+
+    /// The last attempt failed, and there will be another after a pause.
+    pub(super) fn waits(&self, pause: Duration, error: &ModelError) {
+        if let Some(sink) = &self.sink {
+            sink.step(CallStep::Waits {
+                channel: self.report.channel.clone().unwrap_or_default(),
+                attempt: self.report.attempts.saturating_add(1),
+                pause,
+                why: error.message.clone(),
+            });
+        }
     }
 
     /// Nobody sees what that attempt said; it is paid for all the same.
     pub(super) fn wastes(&mut self, mut usage: Usage) {
         usage.cost = usage.cost.or_else(|| self.prices.cost(&usage));
-        self.wasted = Some(together(self.wasted, usage));
+        self.wasted = Some(self.wasted.unwrap_or_default().plus(usage));
     }
 
     /// The first piece that somebody could see is here.
@@ -149,31 +191,31 @@ impl Running {
         if let (Some(began), Some(sink)) = (self.began.take(), &self.sink) {
             self.report.duration = began.elapsed();
             if let Some(wasted) = self.wasted {
-                self.report.usage = Some(together(self.report.usage, wasted));
+                self.report.usage = Some(self.report.usage.unwrap_or_default().plus(wasted));
             }
             sink.report(self.report.clone());
         }
     }
 }
 
-/// The sum of what is known of both.
-fn together(one: Option<Usage>, other: Usage) -> Usage {
-    let Some(one) = one else {
-        return other;
-    };
-    fn sum<T>(one: Option<T>, other: Option<T>, add: impl FnOnce(T, T) -> T) -> Option<T> {
-        match (one, other) {
-            (Some(one), Some(other)) => Some(add(one, other)),
-            (one, other) => one.or(other),
+impl Usage {
+    /// The sum of what is known of both.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        fn sum<T>(one: Option<T>, other: Option<T>, add: impl FnOnce(T, T) -> T) -> Option<T> {
+            match (one, other) {
+                (Some(one), Some(other)) => Some(add(one, other)),
+                (one, other) => one.or(other),
+            }
         }
-    }
-    let count = |one, other| sum(one, other, u64::saturating_add);
-    Usage {
-        prompt_tokens: count(one.prompt_tokens, other.prompt_tokens),
-        completion_tokens: count(one.completion_tokens, other.completion_tokens),
-        cached_tokens: count(one.cached_tokens, other.cached_tokens),
-        reasoning_tokens: count(one.reasoning_tokens, other.reasoning_tokens),
-        cost: sum(one.cost, other.cost, Cost::saturating_add),
+        let count = |one, other| sum(one, other, u64::saturating_add);
+        Self {
+            prompt_tokens: count(self.prompt_tokens, other.prompt_tokens),
+            completion_tokens: count(self.completion_tokens, other.completion_tokens),
+            cached_tokens: count(self.cached_tokens, other.cached_tokens),
+            reasoning_tokens: count(self.reasoning_tokens, other.reasoning_tokens),
+            cost: sum(self.cost, other.cost, Cost::saturating_add),
+        }
     }
 }
 
@@ -183,3 +225,7 @@ impl Drop for Running {
         self.tell();
     }
 }
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;

@@ -21,6 +21,8 @@ struct Pupil<F> {
 /// What the pupil does about one task.
 enum Answer {
     Right,
+    /// This, and then words without end.
+    Babbles(String),
     Says(String),
     Fails(ModelErrorKind),
     Hangs,
@@ -50,6 +52,12 @@ impl<F: Fn(&str) -> Answer + Send + Sync> Model for Pupil<F> {
             Answer::Right => right(&task, self.dialect),
             Answer::Says(text) => vec![Ok(ModelEvent::Text(text))],
             Answer::Fails(kind) => vec![Err(ModelError::new(kind, "the provider is ill"))],
+            Answer::Babbles(first) => {
+                let words = std::iter::once(first)
+                    .chain(std::iter::repeat_with(|| "word ".to_owned()))
+                    .map(|word| Ok(ModelEvent::Text(word)));
+                return ModelStream::new("pupil", cancel, futures_util::stream::iter(words));
+            }
             Answer::Hangs => {
                 return ModelStream::new("pupil", cancel, futures_util::stream::pending());
             }
@@ -181,17 +189,67 @@ async fn whatever_the_grammar_allows_at_least_fits() {
     for dialect in [Protocol::Tam, Protocol::Action] {
         let model = pupil(dialect, |_| Answer::Right);
         let options = ExamOptions {
-            grammar: Some(GrammarOptions {
-                free_text: true,
-                max_calls: 4,
-            }),
+            grammar: true,
             ..ExamOptions::default()
         };
         assert!(sit(&model, dialect, options).await.grammar);
         let heard = model.heard.lock().unwrap();
-        let constrained = |request: &ModelRequest| matches!(&request.constraint, Some(Constraint::Grammar(text)) if text.starts_with("root ::= "));
-        assert!(heard.iter().all(constrained));
+        for (request, task) in heard.iter().zip(tasks()) {
+            // Who has to call cannot talk instead; who need not may.
+            let (free_text, max_calls) = match task.name {
+                "no-call" => (true, 1),
+                "two-calls" => (false, 2),
+                _ => (false, 1),
+            };
+            let form = GrammarOptions {
+                free_text,
+                max_calls,
+            };
+            let tools: Vec<_> = task.tools.iter().collect();
+            let form = grammar(&tools, dialect, form).unwrap();
+            assert_eq!(
+                request.constraint,
+                Some(Constraint::Grammar(form)),
+                "{}",
+                task.name
+            );
+            assert_eq!(request.sampling.max_tokens, Some(task.max_tokens));
+        }
     }
+}
+
+#[tokio::test]
+async fn who_does_not_stop_is_stopped() {
+    let most = tasks().iter().map(|task| task.max_tokens).max().unwrap();
+    assert!(most <= 512);
+    for (grammar, asked) in [(true, 0), (false, EXAM_THINKING_TOKENS)] {
+        let model = pupil(Protocol::Tam, |_| Answer::Babbles(String::new()));
+        let options = ExamOptions {
+            grammar,
+            ..ExamOptions::default()
+        };
+        let result = sit(&model, Protocol::Tam, options).await;
+        let heard = model.heard.lock().unwrap();
+        for (attempt, (task, request)) in result.results.iter().zip(tasks().iter().zip(&*heard)) {
+            assert_eq!(
+                request.sampling.max_tokens,
+                Some(task.max_tokens + asked),
+                "{}",
+                task.name
+            );
+            assert_eq!(attempt.error, None);
+            if task.expected.calls() > 0 {
+                let problem = attempt.problem.as_deref().unwrap();
+                assert_eq!(problem, "nothing was called; the reply was cut off");
+            }
+        }
+    }
+    // What it thinks aloud before is not the answer.
+    let thinking = format!("<think>{}</think>", "so ".repeat(3_000));
+    let model = pupil(Protocol::Tam, |_| Answer::Babbles(thinking.clone()));
+    let result = sit(&model, Protocol::Tam, ExamOptions::default()).await;
+    let reply = result.results[0].reply.as_ref().unwrap();
+    assert!(reply.left_out > 7_500, "{reply:?}");
 }
 
 /// Each wrong answer loses exactly the marks from its fault on.

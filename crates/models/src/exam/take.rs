@@ -8,9 +8,10 @@ use tokio_util::sync::CancellationToken;
 use super::check::mark;
 use super::result::{ExamResult, Excerpt, Marks, Score, TaskResult};
 use super::tasks::{Task, tasks};
-use crate::limits::{EXAM_TASK_TIMEOUT, MAX_EXAM_REPEATS, MAX_EXAM_TASKS};
+use crate::limits::{EXAM_TASK_TIMEOUT, EXAM_THINKING_TOKENS, MAX_EXAM_REPEATS, MAX_EXAM_TASKS};
 use crate::{
-    Constraint, GrammarOptions, Message, Model, ModelReply, ModelRequest, Role, ToolSpec, grammar,
+    Constraint, Estimate, FinishReason, GrammarOptions, Message, Model, ModelError, ModelErrorKind,
+    ModelEvent, ModelReply, ModelRequest, ModelStream, Role, ToolSpec, grammar,
 };
 
 /// Whether arguments keep to a tool's whole schema, and what is wrong otherwise.
@@ -23,8 +24,9 @@ pub struct ExamOptions {
     pub tasks: Vec<Task>,
     /// How often each is asked: models do not always say the same.
     pub repeats: usize,
-    /// Holds replies to a grammar, where the server can. Native calls have none.
-    pub grammar: Option<GrammarOptions>,
+    /// Holds replies to a grammar, where the server can: to as many calls as the task wants and nothing else, or to words
+    /// where none is wanted. Native calls have none.
+    pub grammar: bool,
     /// The language of the instructions.
     pub locale: Locale,
 }
@@ -34,7 +36,7 @@ impl Default for ExamOptions {
         Self {
             tasks: tasks(),
             repeats: 1,
-            grammar: None,
+            grammar: false,
             locale: Locale::default(),
         }
     }
@@ -58,7 +60,7 @@ pub async fn take(
             name => name.to_owned(),
         },
         dialect: dialect.as_str(),
-        grammar: options.grammar.is_some() && !native,
+        grammar: options.grammar && !native,
         cancelled: false,
         score: Score::default(),
         results: Vec::new(),
@@ -123,22 +125,80 @@ async fn ask(
     }
     request.tools = manifest.declarations().map(specs).unwrap_or_default();
     request.messages.push(Message::user(task.question));
-    if let (Some(form), Some(_)) = (options.grammar, manifest.text()) {
+    let held = options.grammar && manifest.text().is_some();
+    if held {
         let tools: Vec<_> = task.tools.iter().collect();
-        let grammar = grammar(&tools, dialect, form).map_err(|error| error.to_string())?;
+        let grammar = grammar(&tools, dialect, form(task)).map_err(|error| error.to_string())?;
         request.constraint = Some(Constraint::Grammar(grammar));
     }
+    // Where the form is held nobody thinks aloud first.
+    let thoughts = if held { 0 } else { EXAM_THINKING_TOKENS };
+    request.sampling.max_tokens = Some(task.max_tokens.saturating_add(thoughts));
     // A task that takes too long is stopped at the provider too.
     let task_cancel = cancel.child_token();
     let _stop = task_cancel.clone().drop_guard();
-    let reply = model.stream(request, task_cancel).collect();
-    match timeout(EXAM_TASK_TIMEOUT, reply).await {
+    let stream = model.stream(request, task_cancel.clone());
+    match timeout(
+        EXAM_TASK_TIMEOUT,
+        read(stream, task.max_tokens, &task_cancel),
+    )
+    .await
+    {
         Ok(Ok(reply)) => Ok((reply, manifest.aliases)),
         Ok(Err(error)) => Err(error.to_string()),
         Err(_) => Err(format!(
             "no whole answer within {} s",
             EXAM_TASK_TIMEOUT.as_secs()
         )),
+    }
+}
+
+/// Whoever is asked to call has no other way out; whoever is not may say what it likes, or call something.
+fn form(task: &Task) -> GrammarOptions {
+    GrammarOptions {
+        free_text: task.expected.calls() == 0,
+        max_calls: task.expected.calls().max(1),
+    }
+}
+
+/// To its end, or to where it has said more than any right answer: what came until then is the answer.
+async fn read(
+    mut stream: ModelStream,
+    most: u32,
+    stop: &CancellationToken,
+) -> Result<ModelReply, ModelError> {
+    let mut said = String::new();
+    while let Some(event) = stream.next().await {
+        match event? {
+            ModelEvent::Text(piece) => said.push_str(&piece),
+            ModelEvent::ToolCall {
+                arguments_delta, ..
+            } => said.push_str(&arguments_delta),
+            _ => continue,
+        }
+        if Estimate::of_text(without_thoughts(&said)).likely > u64::from(most) {
+            stop.cancel();
+            break;
+        }
+    }
+    match stream.collect().await {
+        Err(ModelError {
+            kind: ModelErrorKind::Cancelled,
+            arrived: Some(reply),
+            ..
+        }) => Ok(ModelReply {
+            finish_reason: FinishReason::Length,
+            ..*reply
+        }),
+        end => end,
+    }
+}
+
+/// Some servers leave a model's thoughts in its text.
+fn without_thoughts(said: &str) -> &str {
+    match said.trim_start().strip_prefix("<think>") {
+        Some(thoughts) => thoughts.split_once("</think>").map_or("", |(_, said)| said),
+        None => said,
     }
 }
 
@@ -178,7 +238,10 @@ fn note(
     }
     let (marks, problem) = mark(reply, task, dialect, aliases, validate);
     attempt.marks = marks;
-    attempt.problem = problem;
+    attempt.problem = match reply.finish_reason {
+        FinishReason::Length => problem.map(|what| format!("{what}; the reply was cut off")),
+        _ => problem,
+    };
     if !marks.passed() {
         attempt.reply = Some(Excerpt::of(&shown));
     }

@@ -11,6 +11,18 @@ pub struct Task {
     pub tools: Vec<ToolDefinition>,
     pub question: &'static str,
     pub expected: Expected,
+    /// Several times what a right answer takes, thoughts not counted. Small models do not stop by themselves.
+    pub max_tokens: u32,
+}
+
+impl Expected {
+    /// Calls that are wanted.
+    pub fn calls(&self) -> usize {
+        match self {
+            Self::NoCall => 0,
+            Self::Calls(calls) => calls.len(),
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -111,6 +123,7 @@ fn one_text() -> Task {
         name: "one-text",
         tools: vec![weather()],
         question: "What is the weather like in Lisbon right now?",
+        max_tokens: 192,
         expected: one("Weather.Look", vec![("/city", Wanted::Text("Lisbon"))]),
     }
 }
@@ -120,6 +133,7 @@ fn two_numbers() -> Task {
         name: "two-numbers",
         tools: vec![add()],
         question: "Use the tool to add 17.5 and -4.",
+        max_tokens: 192,
         expected: one(
             "Math.Add",
             vec![
@@ -142,6 +156,7 @@ fn one_of_a_list() -> Task {
             }, "required": ["colour", "brightness"], "additionalProperties": false}),
         )],
         question: "Make the lamp blue, at 40 percent brightness.",
+        max_tokens: 192,
         expected: one(
             "Lamp.Set",
             vec![
@@ -164,6 +179,7 @@ fn yes_or_no() -> Task {
             }, "required": ["path", "hidden"], "additionalProperties": false}),
         )],
         question: "List the files of the folder /srv/data, the hidden ones too.",
+        max_tokens: 192,
         expected: one(
             "Folder.List",
             vec![
@@ -188,6 +204,7 @@ fn optional_left_out() -> Task {
             }, "required": ["text"], "additionalProperties": false}),
         )],
         question: "Note down: buy milk. There is no date and no priority.",
+        max_tokens: 192,
         expected: one(
             "Note.Add",
             vec![
@@ -218,6 +235,7 @@ fn nested_object() -> Task {
             }, "required": ["weight_kg", "to"], "additionalProperties": false}),
         )],
         question: "Send a parcel of 2.5 kg to Ada Lovelace, 12 St James Square, London, zip code 01234.",
+        max_tokens: 512,
         expected: one(
             "Parcel.Send",
             vec![
@@ -243,6 +261,7 @@ fn list_of_texts() -> Task {
             }, "required": ["items"], "additionalProperties": false}),
         )],
         question: "Put exactly these on the shopping list: eggs, butter, flour.",
+        max_tokens: 256,
         expected: one(
             "Shopping.Add",
             vec![("/items", Wanted::Among(&["eggs", "butter", "flour"]))],
@@ -256,6 +275,7 @@ fn verbatim_lines() -> Task {
         tools: vec![write()],
         question: "Write the file hello.py with exactly these three lines:\n\ndef hello(name):\n    \
                    print(f\"Hello, {name}!\")\nhello(\"world\")",
+        max_tokens: 384,
         expected: one(
             "File.Write",
             vec![
@@ -276,6 +296,7 @@ fn marks_in_text() -> Task {
         name: "marks-in-text",
         tools: vec![write()],
         question: "Write the file page.html with exactly this one line:\n\n<p class=\"a\">1 < 2 && \"x\" > 0</p>",
+        max_tokens: 384,
         expected: one(
             "File.Write",
             vec![
@@ -301,6 +322,7 @@ fn chinese() -> Task {
             }, "required": ["收件人", "内容"], "additionalProperties": false}),
         )],
         question: "请给王小明发一条消息,内容是:明天下午三点开会。",
+        max_tokens: 384,
         expected: one(
             "消息.发送",
             vec![
@@ -316,6 +338,7 @@ fn two_tools() -> Task {
         name: "two-tools",
         tools: vec![add(), weather()],
         question: "Is it raining in Oslo?",
+        max_tokens: 192,
         expected: one("Weather.Look", vec![("/city", Wanted::Text("Oslo"))]),
     }
 }
@@ -340,6 +363,7 @@ fn distractor() -> Task {
             write(),
         ],
         question: "Before I delete or change anything: what does notes/todo.txt say?",
+        max_tokens: 192,
         expected: one("File.Read", vec![("/path", Wanted::Text("notes/todo.txt"))]),
     }
 }
@@ -353,6 +377,7 @@ fn two_calls() -> Task {
         name: "two-calls",
         tools: vec![weather()],
         question: "Compare the weather in Rome with the weather in Cairo. Look up both cities in this one reply.",
+        max_tokens: 384,
         expected: Expected::Calls(vec![look("Rome"), look("Cairo")]),
     }
 }
@@ -362,6 +387,7 @@ fn no_call() -> Task {
         name: "no-call",
         tools: vec![weather(), add()],
         question: "Just say hello to me in one short sentence. Nothing has to be looked up or computed.",
+        max_tokens: 192,
         expected: Expected::NoCall,
     }
 }

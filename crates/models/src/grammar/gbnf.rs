@@ -1,5 +1,7 @@
 //! A reader of GBNF for tests: says whether a text is of a grammar, and makes texts that are.
 //!
+//! It reads what llama.cpp and xgrammar (vLLM) read alike, and panics at the rest.
+//!
 //! The grammar is flattened into rules of alternatives of characters and names, as llama.cpp does, and texts are
 //! followed by sets of stacks.
 
@@ -28,7 +30,8 @@ impl Class {
     fn pick(&self, random: &mut Random) -> char {
         // Characters that mean something to one of the dialects come first.
         const NASTY: &str = "<>|«»「始」末:： \n#`\"\\&]/[{}-,;'@$=!?aAtTz09.eE_中文é🙂\t";
-        if !self.negated {
+        let most = self.ranges.iter().any(|(_, to)| *to == char::MAX);
+        if !self.negated && !most {
             let (from, to) = self.ranges[random.below(self.ranges.len())];
             let span = u32::from(to) - u32::from(from) + 1;
             let at = u32::from(from) + random.below(span as usize) as u32;
@@ -61,14 +64,16 @@ pub(super) struct Gbnf {
 }
 
 impl Gbnf {
-    /// Panics where llama.cpp would refuse the grammar.
+    /// Panics where one of the servers would refuse the grammar, or read it in another way than the other.
     pub(super) fn read(text: &str) -> Self {
         let mut grammar = Self::default();
         let mut defined = HashSet::new();
         for line in text.lines().filter(|line| !line.is_empty()) {
             let (name, body) = line.split_once(" ::= ").expect(line);
             let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-            assert!(!name.is_empty() && name.chars().all(legal), "{name}");
+            assert!(name.starts_with(|c: char| c.is_ascii_lowercase()), "{name}");
+            assert!(name.chars().all(legal), "{name}");
+            assert!(!["true", "false"].contains(&name), "{name} is a value");
             assert!(defined.insert(name.to_owned()), "{name} is defined twice");
             let rule = grammar.named(name);
             let mut chars = body.chars().peekable();
@@ -335,8 +340,14 @@ fn character(chars: &mut Peekable<Chars<'_>>) -> char {
         'n' => '\n',
         'r' => '\r',
         't' => '\t',
-        'x' => escape(chars, 2),
+        'x' => {
+            let c = escape(chars, 2);
+            // xgrammar takes as many digits as there are.
+            assert!(!chars.peek().is_some_and(char::is_ascii_hexdigit), "{c:?}");
+            c
+        }
         'u' => escape(chars, 4),
+        'U' => escape(chars, 8),
         c @ ('"' | '\\' | '[' | ']') => c,
         other => panic!("\\{other} is no escape"),
     }
@@ -349,6 +360,7 @@ fn escape(chars: &mut Peekable<Chars<'_>>, digits: usize) -> char {
 
 fn class(chars: &mut Peekable<Chars<'_>>) -> Class {
     let negated = chars.next_if_eq(&'^').is_some();
+    let begin = chars.clone();
     let mut ranges = Vec::new();
     while chars.next_if_eq(&']').is_none() {
         let from = character(chars);
@@ -362,6 +374,9 @@ fn class(chars: &mut Peekable<Chars<'_>>) -> Class {
         };
         ranges.push((from, to));
     }
+    // xgrammar 0.2.0 and older ones do not see them there.
+    let unseen = negated && ranges.iter().any(|(_, to)| !to.is_ascii());
+    assert!(!unseen, "[^{}", begin.collect::<String>());
     Class { negated, ranges }
 }
 

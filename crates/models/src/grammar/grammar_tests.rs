@@ -34,6 +34,7 @@ fn tools() -> Vec<ToolDefinition> {
                 "command": {"type": ["string", "null"]},
                 "a b<c>": {"type": "string"},
                 "uri_x": {"type": ["integer", "boolean"]},
+                "123": {"type": ["integer", "boolean"]},
             }, "required": ["command", "a b<c>"]}),
         ),
         tool(
@@ -310,6 +311,12 @@ fn no_text_can_end_itself_or_begin_something_else() {
         ("«oui» et »non«, 「你好」", true),
         ("x»", true),
         (":> «", false),
+        ("「:>'<&", true),
+        (":>>x :>", true),
+        ("f: >> g: >:>>", true),
+        ("a:>>>", false),
+        ("a:\u{a0}>>>", false),
+        ("a:>:>>>", false),
         ("a «««b", false),
         ("a ««b", false),
         ("«", false),
@@ -559,7 +566,11 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
     #[test]
     fn the_law_holds_for_any_tool(
-        fields in prop::collection::btree_map("[a-zA-Z_<> :中0-9-]{0,5}[a-z][A-Z0-9]{0,2}", schema(), 0..4),
+        fields in prop::collection::btree_map(
+            prop_oneof![5 => "[a-zA-Z_<> :中0-9-]{0,5}[a-z][A-Z0-9]{0,2}", 1 => "[0-9]{1,3}"],
+            schema(),
+            0..4,
+        ),
         mask in any::<u8>(),
         id in "[A-Za-z.:/ 中<>0-9]{1,12}",
         seed in any::<u64>(),

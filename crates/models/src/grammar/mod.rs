@@ -7,6 +7,7 @@
 //! the schema, and the validator has the last word.
 
 mod action;
+mod classes;
 mod json;
 mod rules;
 mod shape;

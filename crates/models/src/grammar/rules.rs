@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
+use super::classes::listed;
 use crate::limits::MAX_GRAMMAR_BYTES;
 
 /// A shape's address, the kind of place where it stands, and how deep there.
@@ -56,14 +57,15 @@ impl Rules {
     }
 
     fn put(&mut self, name: String, body: String) {
-        self.bytes += name.len() + body.len() + " ::= \n".len();
+        let written = listed(&body);
+        self.bytes += name.len() + written.len() + " ::= \n".len();
         // Beyond the bound nothing is kept: the grammar is refused anyway.
         if self.is_overfull() {
             return;
         }
         self.names.insert(name.clone());
-        self.by_body.insert(body.clone(), name.clone());
-        self.bodies.push((name, body));
+        self.by_body.insert(body, name.clone());
+        self.bodies.push((name, written));
     }
 
     pub(super) fn is_overfull(&self) -> bool {

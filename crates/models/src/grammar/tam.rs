@@ -213,10 +213,20 @@ fn text(rules: &mut Rules, filled: bool) -> String {
         "text-more",
         &format!("([^{SPECIAL}] text-more | {anyway})?"),
     );
-    // No opening mark may follow a colon.
+    // No opening mark may follow a colon; two of the three angles that make one are only angles.
     rules.fixed(
         "text-colon",
-        &format!("([{BLANK}] text-colon | [^{SPECIAL}{BLANK}>] text-more | {anyway})?"),
+        &format!(
+            "([{BLANK}] text-colon | \">\" text-angle | [^{SPECIAL}{BLANK}>] text-more | {anyway})?"
+        ),
+    );
+    rules.fixed(
+        "text-angle",
+        &format!("(\">\" text-angles | [^{SPECIAL}>] text-more | {anyway})?"),
+    );
+    rules.fixed(
+        "text-angles",
+        &format!("([^{SPECIAL}>] text-more | {anyway})?"),
     );
     // `<` and `|` make a boundary mark, blanks between them or not.
     rules.fixed(

@@ -69,6 +69,9 @@ enum State {
 impl Sent {
     /// Nothing if all of it waits for what comes next.
     fn without_key(&mut self, event: ModelEvent) -> Option<ModelEvent> {
+        if self.veil.as_ref().is_some_and(|veil| veil.is_clear(&event)) {
+            return Some(event);
+        }
         let hide = |text| self.endpoint.mask(self.key.as_ref()).apply(text);
         let event = match event {
             ModelEvent::Started { model, response_id } => ModelEvent::Started {

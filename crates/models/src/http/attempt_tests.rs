@@ -1,11 +1,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use futures_util::StreamExt;
 use tokio::sync::{Notify, oneshot};
 
 use super::*;
 use crate::ModelErrorKind;
 use crate::http::HttpClient;
 use crate::http::fake::{EVENTS, KEY, Server, ask, events, next, read, send};
+use crate::limits::HOLD_FROM;
 
 #[tokio::test]
 async fn a_request_carries_what_it_should() {
@@ -170,5 +172,65 @@ async fn a_key_that_comes_back_in_pieces_is_hidden_and_nothing_else_is_lost() {
         assert_eq!(text, said);
         assert_eq!(error.is_some(), fails, "{error:?}");
         assert!(!format!("{error:?}").contains(KEY));
+    }
+}
+
+/// As real formats do, which make one piece of those that come together.
+#[tokio::test]
+async fn a_key_in_pieces_that_became_one_is_hidden_too() {
+    let content = |text: &str| {
+        format!(
+            "data: {{\"id\":\"r\",\"model\":\"m\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n"
+        )
+    };
+    // How many of the events leave in each write.
+    for together in 1..=KEY.len() + 2 {
+        let letters = KEY.chars().map(|letter| content(&letter.to_string()));
+        let events: Vec<String> = std::iter::once(content("you sent "))
+            .chain(letters)
+            .chain([content(".")])
+            .collect();
+        let server = Server::start(move |mut conn| {
+            let writes: Vec<String> = events.chunks(together).map(<[String]>::concat).collect();
+            async move {
+                conn.request().await?;
+                conn.write(EVENTS).await?;
+                for write in writes {
+                    conn.chunk(&write).await?;
+                    tokio::task::yield_now().await;
+                }
+                conn.chunk("data: [DONE]\n\n").await?;
+                conn.write("0\r\n\r\n").await
+            }
+        })
+        .await;
+        let attempt = begin(
+            server.endpoint(),
+            Some(Secret::new(KEY)),
+            String::new(),
+            || {
+                let wire = WireRequest {
+                    path: "chat".into(),
+                    headers: Vec::new(),
+                    body: Vec::new(),
+                    streams: true,
+                };
+                Ok((wire, crate::WireFormat::OpenAi.decoder()))
+            },
+        );
+        let said: Vec<Item> = attempt.collect().await;
+        let text: String = said
+            .into_iter()
+            .filter_map(|item| match item.unwrap() {
+                ModelEvent::Text(text) => Some(text),
+                _ => None,
+            })
+            .collect();
+        // A few letters of it may be out before it looks like a key.
+        let shown = (0..HOLD_FROM).map(|n| format!("you sent {}[key].", &KEY[..n]));
+        assert!(
+            shown.into_iter().any(|shown| shown == text),
+            "{together}: {text}"
+        );
     }
 }

@@ -208,7 +208,7 @@ impl Endpoint {
     }
 
     /// Whoever listens on the way would have the key.
-    fn may_show_key(&self) -> Result<(), ModelError> {
+    pub(crate) fn may_show_key(&self) -> Result<(), ModelError> {
         match self.base.scheme() == "https" || self.reach < Reach::Public {
             true => Ok(()),
             false => Err(misdirected(format!(
@@ -265,8 +265,8 @@ impl Endpoint {
         &self.header_keys
     }
 
-    pub(super) fn mask<'a>(&'a self, key: Option<&'a Secret>) -> Mask<'a> {
-        Mask::new(key, &self.secrets)
+    pub(super) fn mask(&self, key: Option<&Secret>) -> Mask {
+        Mask::new(key.into_iter().chain(&self.header_keys), &self.secrets)
     }
 }
 

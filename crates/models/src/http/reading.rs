@@ -1,7 +1,7 @@
 //! An answer as it comes: what form it has, what its pieces say, and where it ends.
 //!
-//! What a piece of the network holds is decoded at once and handed out one by one; the next piece is fetched when nothing
-//! of it is left.
+//! What a piece of the network holds is decoded at once, with the pieces that are there already, and handed out one by one;
+//! the next ones are fetched when nothing of it is left. Nothing waits for what is not there yet.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,7 +17,9 @@ use super::endpoint::Endpoint;
 use super::failure::cut_off;
 use super::place::may_be_wrong;
 use super::timeouts::Clock;
-use crate::limits::{KEPT_EVENTS, LINGER, MAX_LINGER_BYTES, MAX_WHOLE_BYTES};
+use crate::limits::{
+    KEPT_EVENTS, LINGER, MAX_GATHERED_BYTES, MAX_GATHERED_PIECES, MAX_LINGER_BYTES, MAX_WHOLE_BYTES,
+};
 use crate::trouble::misdirected;
 use crate::wire::{Decoder, SseReader, end_of_stream};
 use crate::{ModelError, ModelErrorKind, ModelEvent};
@@ -26,9 +28,10 @@ type Body = Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>;
 
 /// What an answer turned out to be.
 enum Form {
-    /// Nothing but blanks has come.
+    /// Nothing but blanks has come, and so many bytes of a byte order mark.
     Unknown {
         says_json: bool,
+        marks: usize,
     },
     Events(SseReader),
     Whole(Vec<u8>),
@@ -79,6 +82,7 @@ impl Reading {
         Ok(Self {
             form: Form::Unknown {
                 says_json: media_type.is_some_and(|media_type| media_type.contains("json")),
+                marks: 0,
             },
             endpoint,
             body: Some(Box::pin(response.bytes_stream())),
@@ -101,16 +105,36 @@ impl Reading {
             if self.parting.is_some() {
                 ready!(self.poll_parting(cx));
             }
-            let Some(body) = self.body.as_mut() else {
+            if self.body.is_none() {
                 return Poll::Ready(None);
-            };
+            }
+            ready!(self.poll_more(cx));
+            self.out.reverse();
+        }
+    }
+
+    /// Reads what is there, or until something is. A bounded part of it, so that others get their turn.
+    fn poll_more(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.out.capacity() > KEPT_EVENTS {
+            self.out = Vec::new();
+        }
+        let (mut pieces, mut bytes) = (0, 0);
+        while pieces < MAX_GATHERED_PIECES
+            && bytes < MAX_GATHERED_BYTES
+            && let Some(body) = self.body.as_mut()
+        {
+            pieces += 1;
             let step = match body.as_mut().poll_next(cx) {
-                Poll::Ready(Some(Ok(bytes))) => self.came(&bytes),
+                Poll::Ready(Some(Ok(piece))) => {
+                    bytes += piece.len();
+                    self.came(&piece)
+                }
                 Poll::Ready(Some(Err(error))) => {
                     let error = cut_off(&self.endpoint, error);
                     self.stopped(error)
                 }
                 Poll::Ready(None) => self.ended(),
+                Poll::Pending if !self.out.is_empty() => break,
                 Poll::Pending => {
                     let wait = ready!(self.clock.poll_silence(cx));
                     let error = wait.error(&self.endpoint.who(), self.clock.timeouts);
@@ -126,16 +150,22 @@ impl Reading {
                 self.clock.linger(LINGER);
                 // Often the end of the connection's answer is there already.
                 let _ = self.poll_parting(cx);
+                break;
             }
-            self.out.reverse();
         }
+        Poll::Ready(())
     }
 
     fn came(&mut self, bytes: &[u8]) -> Result<(), ModelError> {
         self.clock.alive();
         let mut bytes = bytes;
-        if let Form::Unknown { says_json } = self.form {
-            bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        if let Form::Unknown { says_json, marks } = &mut self.form {
+            let says_json = *says_json;
+            while let Some((first, rest)) = bytes.split_first()
+                && b"\xef\xbb\xbf".get(*marks) == Some(first)
+            {
+                (bytes, *marks) = (rest, *marks + 1);
+            }
             bytes = bytes.trim_ascii_start();
             let Some(first) = bytes.first() else {
                 return Ok(());
@@ -145,18 +175,16 @@ impl Reading {
         match &mut self.form {
             Form::Unknown { .. } => Ok(()),
             Form::Events(reader) => {
-                let mut events = Vec::new();
-                let read = reader.push(bytes, &mut events);
-                if self.out.capacity() > KEPT_EVENTS {
-                    self.out = Vec::new();
-                }
-                for event in &events {
-                    self.decoder.event(event, &mut self.out)?;
+                let label = &self.endpoint.label;
+                let of_whom = |error| named(label, error);
+                while let Some(event) = reader.next(&mut bytes).map_err(of_whom)? {
+                    let read = self.decoder.event(&event, &mut self.out);
+                    read.map_err(of_whom)?;
                     if self.decoder.is_over() {
                         break;
                     }
                 }
-                read
+                Ok(())
             }
             Form::Whole(body) => {
                 if body.len() + bytes.len() > MAX_WHOLE_BYTES {
@@ -171,12 +199,18 @@ impl Reading {
     /// The body has come to its end.
     fn ended(&mut self) -> Result<(), ModelError> {
         self.body = None;
+        let label = &self.endpoint.label;
+        let of_whom = |error| named(label, error);
         match &mut self.form {
             Form::Whole(body) => {
                 let body = std::mem::take(body);
-                self.decoder.whole(&body, &mut self.out)
+                let read = self.decoder.whole(&body, &mut self.out);
+                read.map_err(of_whom)
             }
-            Form::Events(reader) => end_of_stream(reader, &mut *self.decoder, &mut self.out),
+            Form::Events(reader) => {
+                let ended = end_of_stream(reader, &mut *self.decoder, &mut self.out);
+                ended.map_err(of_whom)
+            }
             Form::Unknown { .. } => Err(ModelError::new(
                 ModelErrorKind::BrokenStream,
                 format!(
@@ -212,6 +246,12 @@ impl Reading {
         }
         Poll::Ready(())
     }
+}
+
+/// What is wrong with a reply is found where nobody knows whose it is.
+fn named(label: &str, mut error: ModelError) -> ModelError {
+    error.message = format!("{label}: {}", error.message);
+    error
 }
 
 fn too_large(endpoint: &Endpoint) -> ModelError {

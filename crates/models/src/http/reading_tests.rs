@@ -1,5 +1,14 @@
+use std::cell::Cell;
+
+use futures_util::{FutureExt, StreamExt, stream};
+use tokio::sync::mpsc;
+
 use super::*;
-use crate::http::fake::{EVENTS, KEY, Server, StandStill, answer, ask, events, next, read, send};
+use crate::WireFormat;
+use crate::http::Timeouts;
+use crate::http::fake::{
+    EVENTS, KEY, Server, StandStill, answer, ask, endpoint, events, next, read, send,
+};
 
 /// The answer, what is read of it, and what is said about its end.
 type Row = (String, &'static str, Option<(ModelErrorKind, &'static str)>);
@@ -99,7 +108,11 @@ async fn what_is_cut_off_is_told_with_what_had_come() {
         ),
         (EVENTS.to_owned(), "", broken("stopped before its end")),
         // Ended as it should, but the format misses something.
-        (events("data: a\n\n"), "a", broken("the decoder wants more")),
+        (
+            events("data: a\n\n"),
+            "a",
+            broken("Fake: the decoder wants more"),
+        ),
         (events("\n\n"), "", broken("answered with nothing at all")),
         (events(""), "", broken("answered with nothing at all")),
         (
@@ -144,22 +157,27 @@ async fn what_the_decoder_says_comes_after_its_events_and_without_the_key() {
     let error = error.unwrap();
     assert_eq!(text, "abad:wrong [key]!");
     assert_eq!(error.kind, ModelErrorKind::Malformed);
-    assert_eq!(error.message, "wrong [key]!");
+    assert_eq!(error.message, "Fake: wrong [key]!");
 }
 
 #[tokio::test]
 async fn an_answer_may_come_byte_by_byte() {
-    let server = Server::start(|mut conn| async move {
-        conn.request().await?;
-        let body = "data: ä\n\ndata: b\n\ndata: [DONE]\n\n";
-        for byte in events(body).bytes() {
-            conn.write([byte]).await?;
-            tokio::task::yield_now().await;
-        }
-        Ok(())
-    })
-    .await;
-    assert_eq!(ask(&server.endpoint()).await, ("äb".into(), None));
+    for (body, text) in [
+        ("data: ä\n\ndata: b\n\ndata: [DONE]\n\n", "äb"),
+        ("\u{feff}data: a\n\ndata: [DONE]\n\n", "a"),
+        ("\u{feff}{\"a\":1}", r#"whole {"a":1}"#),
+    ] {
+        let server = Server::start(move |mut conn| async move {
+            conn.request().await?;
+            for byte in events(body).bytes() {
+                conn.write([byte]).await?;
+                tokio::task::yield_now().await;
+            }
+            Ok(())
+        })
+        .await;
+        assert_eq!(ask(&server.endpoint()).await, (text.into(), None));
+    }
 }
 
 #[tokio::test]
@@ -235,4 +253,174 @@ async fn a_server_that_does_not_close_after_the_end_is_left() {
     drop(still);
     assert_eq!(read(attempt).await, (String::new(), None));
     assert!(before.elapsed() <= LINGER * 2);
+}
+
+/// An answer whose pieces come when the test says so.
+fn reading(pieces: impl Stream<Item = String> + Send + 'static) -> Reading {
+    let timeouts = Timeouts::default();
+    Reading {
+        endpoint: endpoint("http://127.0.0.1:9/v1", timeouts),
+        body: Some(Box::pin(pieces.map(|piece| Ok(piece.into())))),
+        clock: Clock::start(timeouts),
+        form: Form::Unknown {
+            says_json: false,
+            marks: 0,
+        },
+        decoder: WireFormat::OpenAi.decoder(),
+        out: Vec::new(),
+        failed: None,
+        parting: None,
+    }
+}
+
+async fn next_of(reading: &mut Reading) -> Option<Item> {
+    std::future::poll_fn(|cx| reading.poll_next(cx)).await
+}
+
+async fn all_of(mut reading: Reading) -> Vec<String> {
+    let mut all = Vec::new();
+    while let Some(item) = next_of(&mut reading).await {
+        all.push(match item {
+            Ok(ModelEvent::Text(text)) => text,
+            Ok(ModelEvent::Reasoning(text)) => format!("({text})"),
+            Ok(ModelEvent::ToolCall {
+                arguments_delta, ..
+            }) => format!("call {arguments_delta}"),
+            Ok(ModelEvent::Started { .. }) => "started".into(),
+            Ok(ModelEvent::Usage(_)) => "usage".into(),
+            Ok(ModelEvent::Finish(reason)) => reason.as_str().into(),
+            Ok(ModelEvent::Opaque { .. }) => "opaque".into(),
+            Err(error) => error.kind.reason().into(),
+        });
+    }
+    all
+}
+
+fn delta(delta: &str) -> String {
+    format!(
+        "data: {{\"id\":\"r\",\"model\":\"m\",\"choices\":[{{\"index\":0,\"delta\":{delta}}}]}}\n\n"
+    )
+}
+
+fn content(text: &str) -> String {
+    delta(&format!("{{\"content\":\"{text}\"}}"))
+}
+
+#[tokio::test]
+async fn words_that_are_there_together_go_out_together_and_in_order() {
+    let call = r#"{"tool_calls":[{"index":0,"id":"c","function":{"name":"n","arguments":"{}"}}]}"#;
+    let thought = |text| delta(&format!("{{\"reasoning\":\"{text}\"}}"));
+    let usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":1}}\n\n".to_owned();
+    let done = "data: [DONE]\n\n".to_owned();
+    let rows = [
+        (
+            vec![content("a"), content("b"), content("c")],
+            "started abc model.broken_stream",
+        ),
+        (
+            vec![
+                thought("a"),
+                thought("b"),
+                content("c"),
+                content("d"),
+                thought("e"),
+                done.clone(),
+            ],
+            "started (ab) cd (e)",
+        ),
+        (
+            vec![
+                content("a"),
+                content("b"),
+                delta(call),
+                content("c"),
+                content("d"),
+                done.clone(),
+            ],
+            "started ab call {} cd",
+        ),
+        (
+            vec![
+                content("a"),
+                content("b"),
+                usage,
+                content("c"),
+                content("d"),
+                done,
+            ],
+            "started ab usage cd",
+        ),
+        (
+            vec![
+                content("a"),
+                content("b"),
+                "data: {\"error\":{\"message\":\"x\"}}\n\n".into(),
+            ],
+            "started ab model.server_error",
+        ),
+    ];
+    for (pieces, wanted) in rows {
+        let whole = pieces.concat();
+        assert_eq!(
+            all_of(reading(stream::iter(pieces))).await.join(" "),
+            wanted
+        );
+        // And however they are cut.
+        for at in 0..=whole.len() {
+            let cut = [&whole[..at], &whole[at..]].map(str::to_owned);
+            assert_eq!(
+                all_of(reading(stream::iter(cut))).await.join(" "),
+                wanted,
+                "{at}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_waits_for_what_is_not_there_yet() {
+    let (send, mut pieces) = mpsc::unbounded_channel();
+    let mut reading = reading(stream::poll_fn(move |cx| pieces.poll_recv(cx)));
+    send.send(content("a")).unwrap();
+    let started = next_of(&mut reading).now_or_never().unwrap();
+    assert!(matches!(started, Some(Ok(ModelEvent::Started { .. }))));
+    for text in ["a", "b", "c"] {
+        let event = next_of(&mut reading).now_or_never().unwrap();
+        assert_eq!(event, Some(Ok(ModelEvent::Text(text.into()))));
+        assert_eq!(next_of(&mut reading).now_or_never(), None);
+        // Half an event says nothing; its rest does.
+        let more = content(if text == "a" { "b" } else { "c" });
+        let (half, rest) = more.split_at(more.len() - 1);
+        send.send(half.to_owned()).unwrap();
+        assert_eq!(next_of(&mut reading).now_or_never(), None);
+        send.send(rest.to_owned()).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_flood_is_handed_out_in_bounded_parts() {
+    thread_local!(static READ: Cell<usize> = const { Cell::new(0) });
+    for (length, most) in [
+        (1, MAX_GATHERED_PIECES),
+        (MAX_GATHERED_BYTES / 4, 4),
+        (MAX_GATHERED_BYTES * 4, 1),
+    ] {
+        let words = "x".repeat(length);
+        let flood = stream::repeat_with(move || {
+            READ.set(READ.get() + 1);
+            content(&words)
+        });
+        let mut reading = reading(flood);
+        assert!(matches!(
+            next_of(&mut reading).await,
+            Some(Ok(ModelEvent::Started { .. }))
+        ));
+        for part in 1..4 {
+            let event = next_of(&mut reading).await;
+            assert!(matches!(&event, Some(Ok(ModelEvent::Text(_)))));
+            let read = READ.get();
+            assert!(read <= part * most, "{length}: {read}");
+        }
+        READ.set(0);
+    }
 }

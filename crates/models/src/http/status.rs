@@ -11,7 +11,7 @@ use url::Url;
 use super::place::{may_be_wrong, shown};
 use super::retry_after::retry_after;
 use crate::names::quoted;
-use crate::trouble::{Mask, Words, clean, judge, misdirected};
+use crate::trouble::{ASK_ANOTHER, Mask, Words, clean, judge, misdirected};
 use crate::{ModelError, ModelErrorKind};
 
 /// Whom was asked for what.
@@ -28,7 +28,7 @@ pub(super) fn failure(
     status: StatusCode,
     headers: &HeaderMap,
     words: &Words,
-    mask: &Mask<'_>,
+    mask: &Mask,
     now: SystemTime,
 ) -> ModelError {
     if status.is_redirection() {
@@ -52,6 +52,7 @@ fn remedy(asked: Asked<'_>, kind: ModelErrorKind, usual: &str) -> String {
         )
     };
     match kind {
+        _ if usual == ASK_ANOTHER => usual.to_owned(),
         ModelErrorKind::UnknownModel => no_model(),
         ModelErrorKind::Misdirected if asked.model.is_empty() => may_be_wrong(asked.base),
         ModelErrorKind::Misdirected => format!("{}, or {}", may_be_wrong(asked.base), no_model()),
@@ -59,12 +60,7 @@ fn remedy(asked: Asked<'_>, kind: ModelErrorKind, usual: &str) -> String {
     }
 }
 
-fn redirect(
-    asked: Asked<'_>,
-    status: StatusCode,
-    headers: &HeaderMap,
-    mask: &Mask<'_>,
-) -> ModelError {
+fn redirect(asked: Asked<'_>, status: StatusCode, headers: &HeaderMap, mask: &Mask) -> ModelError {
     let target = headers
         .get(LOCATION)
         .and_then(|location| location.to_str().ok())

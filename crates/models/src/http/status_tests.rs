@@ -99,6 +99,42 @@ fn every_status_has_its_kind() {
             "there is no model 'tiny'",
         ),
         (
+            400,
+            r#"{"error":{"message":"registry.ollama.ai/library/tiny does not support tools","type":"api_error"}}"#,
+            Misdirected,
+            "does not support tools; choose a model or channel that can",
+        ),
+        (
+            400,
+            "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set",
+            Misdirected,
+            "choose a model or channel that can",
+        ),
+        (
+            404,
+            "No endpoints found that support tool use",
+            Misdirected,
+            "choose a model or channel that can",
+        ),
+        (
+            500,
+            "tools param requires --jinja flag",
+            Misdirected,
+            "choose a model or channel that can",
+        ),
+        (
+            400,
+            "Invalid grammar specification.",
+            Misdirected,
+            "choose a model or channel that can",
+        ),
+        (
+            498,
+            r#"{"error":{"message":"at capacity","code":"capacity_exceeded"}}"#,
+            ServerError,
+            "Fake answered 498: at capacity; try again",
+        ),
+        (
             401,
             "who are you",
             Unauthorized,

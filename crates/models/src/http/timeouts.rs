@@ -1,11 +1,12 @@
 //! How long to wait for what, and the clock of one attempt.
 
 use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use serde::Deserialize;
+use tokio::task::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::limits::MAX_WAIT;
@@ -126,6 +127,8 @@ pub(super) struct Clock {
     silent_at: Instant,
     /// Rings at that moment or before it: moving it with every piece would cost more than a look at the clock.
     sleep: Pin<Box<Sleep>>,
+    /// Who is woken by it.
+    sleeper: Option<Waker>,
     /// Something has come, and the next silence has not begun.
     fresh: bool,
 }
@@ -141,6 +144,7 @@ impl Clock {
             total_at,
             silent_at,
             sleep: Box::pin(sleep_until(silent_at)),
+            sleeper: None,
             fresh: false,
         }
     }
@@ -157,15 +161,29 @@ impl Clock {
             let idle_at = Instant::now() + bounded(self.timeouts.idle_ms);
             self.silent_at = idle_at.min(self.total_at);
             if self.silent_at < self.sleep.deadline() {
-                self.sleep.as_mut().reset(self.silent_at);
+                self.ring_at_the_end();
             }
         }
+        // It is set, and wakes the one who asks: most pieces come long before it rings.
+        if self
+            .sleeper
+            .as_ref()
+            .is_some_and(|sleeper| sleeper.will_wake(cx.waker()))
+            && !self.sleep.is_elapsed()
+        {
+            return Poll::Pending;
+        }
         loop {
-            ready!(self.sleep.as_mut().poll(cx));
+            // Whoever has used up his turn would be sent away without being noted.
+            let sleep = pin!(unconstrained(self.sleep.as_mut()));
+            if sleep.poll(cx).is_pending() {
+                self.sleeper = Some(cx.waker().clone());
+                return Poll::Pending;
+            }
             if self.sleep.deadline() >= self.silent_at {
                 break;
             }
-            self.sleep.as_mut().reset(self.silent_at);
+            self.ring_at_the_end();
         }
         Poll::Ready(match self.silent_at >= self.total_at {
             true => Wait::Total,
@@ -175,7 +193,7 @@ impl Clock {
 
     /// What `future` gives, if it does so in time.
     pub(super) async fn within<T>(&mut self, future: impl Future<Output = T>) -> Result<T, Wait> {
-        let mut future = std::pin::pin!(future);
+        let mut future = pin!(future);
         std::future::poll_fn(|cx| match future.as_mut().poll(cx) {
             Poll::Ready(value) => Poll::Ready(Ok(value)),
             Poll::Pending => self.poll_silence(cx).map(Err),
@@ -187,7 +205,12 @@ impl Clock {
     pub(super) fn linger(&mut self, time: Duration) {
         self.fresh = false;
         self.silent_at = Instant::now() + time;
+        self.ring_at_the_end();
+    }
+
+    fn ring_at_the_end(&mut self) {
         self.sleep.as_mut().reset(self.silent_at);
+        self.sleeper = None;
     }
 }
 

@@ -146,3 +146,18 @@ async fn silence_is_counted_from_the_last_sign_of_life() {
     let all = began.elapsed().as_millis();
     assert!((6_500..6_510).contains(&all), "{all}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn whoever_waits_now_is_the_one_who_is_woken() {
+    let mut clock = Clock::start(TIMEOUTS);
+    let mut nobody = Context::from_waker(std::task::Waker::noop());
+    assert!(clock.poll_silence(&mut nobody).is_pending());
+    let mut waiting = tokio::spawn(async move {
+        let silence = clock.within(std::future::pending::<()>()).await;
+        (silence, clock)
+    });
+    tokio::select! {
+        waited = &mut waiting => assert_eq!(waited.unwrap().0, Err(Wait::FirstByte)),
+        () = tokio::time::sleep(TIMEOUTS.total()) => panic!("nobody was woken"),
+    }
+}

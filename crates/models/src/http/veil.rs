@@ -12,6 +12,7 @@ use serde_json::Value as Json;
 
 use crate::ModelEvent;
 use crate::limits::{HOLD_FROM, SHORTEST_HIDDEN};
+use crate::trouble::spellings;
 
 const MARK: &str = "[key]";
 
@@ -43,6 +44,7 @@ struct Tail {
 }
 
 struct Keys {
+    /// In every spelling.
     all: Vec<Secret>,
     /// Bytes that one of them begins with, in large and small letters.
     begins: [bool; 256],
@@ -59,7 +61,7 @@ impl Veil {
         let keys = keys.into_iter().map(|key| key.expose().trim());
         // What is not ASCII is never sent, and what is short stands in ordinary words.
         let keys = keys.filter(|key| key.len() >= SHORTEST_HIDDEN && key.is_ascii());
-        let all: Vec<Secret> = keys.map(Secret::new).collect();
+        let all: Vec<Secret> = keys.flat_map(spellings).collect();
         let mut begins = [false; 256];
         for first in all.iter().filter_map(|key| key.expose().bytes().next()) {
             for byte in [first.to_ascii_lowercase(), first.to_ascii_uppercase()] {
@@ -77,6 +79,16 @@ impl Veil {
                 last: Line::Other,
             })
         })
+    }
+
+    /// Whether it is more of what came last and can go out as it is, like nearly all that a model says.
+    pub(super) fn is_clear(&self, event: &ModelEvent) -> bool {
+        let (line, tail, piece) = match event {
+            ModelEvent::Text(piece) => (Line::Text, &self.text, piece),
+            ModelEvent::Reasoning(piece) => (Line::Reasoning, &self.reasoning, piece),
+            _ => return false,
+        };
+        line == self.last && tail.text.is_empty() && self.keys.find(piece, 0).is_none()
     }
 
     /// What waited and goes out before, and the event itself unless all of it waits now.

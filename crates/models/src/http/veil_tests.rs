@@ -27,6 +27,10 @@ fn call(index: u32, arguments: &str) -> ModelEvent {
 fn all(veil: &mut Veil, events: impl IntoIterator<Item = ModelEvent>) -> Vec<ModelEvent> {
     let mut out = Vec::new();
     for event in events {
+        if veil.is_clear(&event) {
+            out.push(event);
+            continue;
+        }
         let (before, event) = veil.pass(event);
         out.extend(before.into_iter().chain(event));
     }
@@ -78,6 +82,29 @@ fn however_a_reply_is_cut_no_key_comes_through() {
     }
     let near = "all the sk-Secret-012345678 and sk-Sec";
     in_all_pieces(near, |said| assert_eq!(said, near));
+}
+
+#[test]
+fn a_key_that_is_escaped_does_not_come_through_either() {
+    const ODD: &str = "sk-Se/cr+et==01";
+    for spelled in [
+        ODD,
+        "sk-Se\\/cr+et==01",
+        "sk-Se%2Fcr%2Bet%3D%3D01",
+        "sk-Se%2fcr%2bet%3d%3d01",
+        "sk-Se/cr\\u002Bet==01",
+        "sk-Se/cr+et\\u003d\\u003d01",
+    ] {
+        let letters: Vec<char> = format!("you sent {spelled}!").chars().collect();
+        for length in 1..=letters.len() {
+            let pieces = letters
+                .chunks(length)
+                .map(|piece| text(&String::from_iter(piece)));
+            let said = said(&all(&mut veil(&[ODD]), pieces));
+            let mut shown = (0..HOLD_FROM).map(|n| format!("you sent {}[key]!", &spelled[..n]));
+            assert!(shown.any(|shown| shown == said), "{said}");
+        }
+    }
 }
 
 #[test]

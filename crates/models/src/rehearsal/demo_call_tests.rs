@@ -65,10 +65,7 @@ async fn every_sentence_of_the_demo_calls_what_it_says() {
             "total = sum(range(1, 11))\nprint(\"broken:\", totl)",
         )
     };
-    let scratch = || {
-        let content = "To be deleted, if you allow it.";
-        vec![write("notes/scratch.md", content), delete(later)]
-    };
+    let scratch = |content: &str| vec![write("notes/scratch.md", content), delete(later)];
     let at_once = || {
         let time = ("system:get_current_time", json!({"time_zone": "UTC"}));
         vec![roll("2d6"), roll("3d8"), time]
@@ -80,6 +77,16 @@ async fn every_sentence_of_the_demo_calls_what_it_says() {
         ("roll 2d6+1 as ACTION", vec![roll("2d6+1")]),
         ("用 ACTION 掷 2d6", vec![roll("2d6")]),
         ("roll 2d6 with tool_call", vec![roll("2d6")]),
+        // What the tools refuse is for them to say.
+        ("ROLL 1000000d6", vec![roll("1000000d6")]),
+        ("掷 1000000d6", vec![roll("1000000d6")]),
+        (
+            "write a file ../../etc/x: y",
+            vec![write("../../etc/x", "y")],
+        ),
+        ("写文件 ../../etc/x：y", vec![write("../../etc/x", "y")]),
+        ("read ../../x.md", vec![read("../../x.md")]),
+        ("delete ../x.md", vec![delete("../x.md")]),
         ("do several things at once", at_once()),
         ("同时做几件事", at_once()),
         ("write a file", vec![write("notes/hello.md", hello)]),
@@ -131,8 +138,11 @@ async fn every_sentence_of_the_demo_calls_what_it_says() {
         ),
         ("run broken code", vec![broken()]),
         ("运行有错的代码", vec![broken()]),
-        ("ask for approval", scratch()),
-        ("请求批准", scratch()),
+        (
+            "ask for approval",
+            scratch("To be deleted, if you allow it."),
+        ),
+        ("请求批准", scratch("得到允许就删除。")),
         ("delete notes/tea.md", vec![delete("notes/tea.md")]),
         ("删除 notes/cha.md", vec![delete("notes/cha.md")]),
         (

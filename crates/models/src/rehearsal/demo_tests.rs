@@ -66,6 +66,28 @@ async fn the_demo_has_a_scene_for_what_a_newcomer_tries() {
         (vec![user("Hello there")], "Hello! This is a rehearsal"),
         (vec![user("你好")], "你好！这是一次排练"),
         (
+            vec![user("Help me")],
+            "This is a rehearsal: a script answers, not a language model. The tools are real. Type",
+        ),
+        (
+            vec![user("帮我")],
+            "这是一次排练：回答你的是脚本，不是语言模型；工具是真的。",
+        ),
+        (
+            vec![
+                user("请求批准"),
+                user("Observation: Error - Tool x was denied: nobody is there to be asked"),
+            ],
+            "没有得到允许，所以没有做。在终端里",
+        ),
+        (
+            vec![
+                user("请求批准"),
+                user("Observation: Error - Tool x was denied: 今天不行"),
+            ],
+            "没有得到允许，所以没有做。理由是：今天不行。",
+        ),
+        (
             vec![user("Summarise: The inn is full. Nobody sleeps.")],
             "In short: The inn is full. (A rehearsal",
         ),

@@ -2,49 +2,56 @@
 
 use innkeeper_protocol::Secret;
 
+use super::spelled::spellings;
 use super::words::CUT;
 
 /// Shorter ones would be found in ordinary words.
 const SHORTEST_KEY: usize = 4;
 const SHORTEST_HEADER: usize = 8;
 
-/// What must not be shown.
+/// What must not be shown, in every [spelling](spellings).
 #[derive(Default)]
-pub(crate) struct Mask<'s> {
-    hidden: Vec<(&'s str, &'static str)>,
+pub(crate) struct Mask {
+    hidden: Vec<(Secret, &'static str)>,
 }
 
-impl<'s> Mask<'s> {
-    pub(crate) fn new(key: Option<&'s Secret>, headers: &'s [Secret]) -> Self {
-        let long = |text: &'s str, least: usize| (text.len() >= least).then_some(text);
-        let key = key.and_then(|key| long(key.expose().trim(), SHORTEST_KEY));
+impl Mask {
+    /// `keys` are secret for sure; `headers` may hold ordinary words.
+    pub(crate) fn new<'s>(
+        keys: impl IntoIterator<Item = &'s Secret>,
+        headers: &'s [Secret],
+    ) -> Self {
+        let keys = keys.into_iter().map(|key| key.expose().trim());
+        let keys = keys.filter(|key| key.len() >= SHORTEST_KEY);
         let headers = headers.iter().flat_map(|value| {
             let value = value.expose().trim();
             // `Bearer abc`: the second word is the secret.
             let last = value.rsplit(' ').next().filter(|last| *last != value);
-            [Some(value), last]
-                .into_iter()
-                .flatten()
-                .filter_map(|value| long(value, SHORTEST_HEADER))
+            [Some(value), last].into_iter().flatten()
+        });
+        let headers = headers.filter(|value| value.len() >= SHORTEST_HEADER);
+        let hidden = keys
+            .map(|key| (key, "[key]"))
+            .chain(headers.map(|value| (value, "[header]")));
+        let spelled = hidden.flat_map(|(secret, mark)| {
+            let spelled = spellings(secret).into_iter();
+            spelled.map(move |secret| (secret, mark))
         });
         Self {
-            hidden: key
-                .map(|key| (key, "[key]"))
-                .into_iter()
-                .chain(headers.map(|value| (value, "[header]")))
-                .collect(),
+            hidden: spelled.collect(),
         }
     }
 
     pub(crate) fn apply(&self, text: String) -> String {
         self.hidden.iter().fold(text, |text, (secret, mark)| {
+            let secret = secret.expose();
             without_begun(without(text, secret, mark), secret, mark)
         })
     }
 
     /// How much at the end of a text that was cut may be the beginning of a secret.
     pub(super) fn longest(&self) -> usize {
-        let lengths = self.hidden.iter().map(|(secret, _)| secret.len());
+        let lengths = self.hidden.iter().map(|(secret, _)| secret.expose().len());
         lengths.max().unwrap_or_default()
     }
 }

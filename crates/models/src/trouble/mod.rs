@@ -4,11 +4,13 @@
 //! Where they stand in an answer is the format's; what the connection and the address have to do with it is `http`'s.
 
 mod mask;
+mod spelled;
 mod words;
 
 use serde_json::Value as Json;
 
 pub(crate) use self::mask::Mask;
+pub(crate) use self::spelled::spellings;
 pub(crate) use self::words::{Words, clean, seconds};
 use crate::{ModelError, ModelErrorKind};
 
@@ -48,6 +50,24 @@ const TOO_LONG: Saying = Saying {
         "maximum allowed number of input tokens",
         "too many tokens",
         "reduce the length",
+    ],
+};
+/// Not with this model or this server, and with another perhaps: tools, images, grammars.
+const CANNOT: Saying = Saying {
+    codes: &[],
+    words: &[
+        "does not support tool",
+        "doesn't support tool",
+        "that support tool use",
+        "tool choice requires",
+        "tools param requires",
+        "unsupported param: tools",
+        "does not support image",
+        "image input is not supported",
+        "that support image input",
+        "not a multimodal model",
+        "failed to parse grammar",
+        "invalid grammar specification",
     ],
 };
 /// The account has no money.
@@ -114,7 +134,7 @@ const BY_CODE: &[(&[&str], ModelErrorKind)] = {
         (&["not_found"], Kind::UnknownModel),
         (&["timeout", "deadline"], Kind::Timeout),
         (
-            &["overloaded", "unavailable", "server_error"],
+            &["overloaded", "unavailable", "server_error", "capacity"],
             Kind::ServerError,
         ),
         (
@@ -131,6 +151,9 @@ const BY_CODE: &[(&[&str], ModelErrorKind)] = {
     ]
 };
 
+/// What to do about [`CANNOT`].
+pub const ASK_ANOTHER: &str = "choose a model or channel that can do this; calls of tools can also be written \
+                                      in the text (`dialect`)";
 const CHECK_KEY: &str = "check the channel's key";
 const TOP_UP: &str = "top up the account, or use another key or channel";
 
@@ -144,6 +167,9 @@ pub(crate) fn judge(status: Option<u16>, words: &Words) -> (ModelErrorKind, &'st
     let is_theirs = status.is_none_or(|status| status < 500);
     if is_request && TOO_LONG.is_in(words) {
         return told_by(Kind::ContextTooLong);
+    }
+    if is_request && CANNOT.is_in(words) {
+        return (Kind::Misdirected, ASK_ANOTHER);
     }
     // A key without money is as good as none: another may do, the same one will not.
     if status == Some(402) || is_theirs && NO_CREDIT.is_in(words) {
@@ -169,7 +195,8 @@ pub(crate) fn judge(status: Option<u16>, words: &Words) -> (ModelErrorKind, &'st
         Some(404) if !by_itself => Kind::UnknownModel,
         Some(404 | 405) if by_itself => Kind::Misdirected,
         Some(408 | 504 | 524) => Kind::Timeout,
-        Some(409 | 425) => Kind::ServerError,
+        // 498: Groq has no room.
+        Some(409 | 425 | 498) => Kind::ServerError,
         Some(413) => Kind::ContextTooLong,
         // More than the limit lets through at any time: waiting does not help.
         Some(429) if words.says(&["request too large"]) => Kind::ContextTooLong,

@@ -60,6 +60,8 @@ fn every_word_has_its_kind() {
         (gemini("INTERNAL", 500, ""), K::ServerError),
         (gemini("DEADLINE_EXCEEDED", 504, ""), K::Timeout),
         (gemini("FAILED_PRECONDITION", 400, "location"), K::Refused),
+        (json!({"code": "capacity_exceeded"}), K::ServerError),
+        (json!("tiny does not support tools"), K::Misdirected),
         (json!({"code": 429}), K::RateLimited),
         (json!("gone"), K::ServerError),
         (json!(null), K::ServerError),

@@ -25,7 +25,7 @@ pub(crate) struct Words {
 
 impl Words {
     /// `whole` is false where the body was longer than what was read of it.
-    pub(crate) fn read(body: &[u8], whole: bool, mask: &Mask<'_>) -> Self {
+    pub(crate) fn read(body: &[u8], whole: bool, mask: &Mask) -> Self {
         let text = String::from_utf8_lossy(body);
         let mut text = text.trim_start_matches('\u{feff}').trim();
         if !whole {
@@ -48,7 +48,7 @@ impl Words {
     }
 
     /// `{"error": …}`, what stands in it, or something else altogether.
-    pub(crate) fn of_json(json: &Json, mask: &Mask<'_>) -> Self {
+    pub(crate) fn of_json(json: &Json, mask: &Mask) -> Self {
         let json = match json {
             Json::Array(list) => list.first().unwrap_or(json),
             json => json,

@@ -49,11 +49,9 @@ fn streamed(format: WireFormat, pieces: &[&[u8]]) -> (ModelReply, Result<(), Mod
 fn read(format: WireFormat, pieces: &[&[u8]], out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
     let mut reader = SseReader::default();
     let mut decoder = format.decoder();
-    for piece in pieces {
-        let mut events = Vec::new();
-        reader.push(piece, &mut events)?;
-        for event in &events {
-            decoder.event(event, out)?;
+    for mut piece in pieces.iter().copied() {
+        while let Some(event) = reader.next(&mut piece)? {
+            decoder.event(&event, out)?;
         }
     }
     end_of_stream(&mut reader, &mut *decoder, out)

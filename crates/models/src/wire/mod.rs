@@ -4,6 +4,7 @@
 
 mod anthropic;
 mod gemini;
+mod halves;
 mod openai;
 mod overlay;
 #[cfg(test)]
@@ -11,13 +12,17 @@ mod pieces;
 mod quick;
 mod schema;
 mod sse;
+mod stencil;
 mod talk;
+mod words;
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use self::halves::Whole;
+pub(crate) use self::halves::without_halves;
 pub(crate) use self::sse::{SseEvent, SseReader};
 use crate::provider::Quirks;
 use crate::trouble::{broken_off, malformed, refused};
@@ -69,10 +74,8 @@ pub(crate) fn end_of_stream(
     decoder: &mut dyn Decoder,
     out: &mut Vec<ModelEvent>,
 ) -> Result<(), ModelError> {
-    let mut begun = Vec::new();
-    reader.finish(&mut begun)?;
-    for event in &begun {
-        match decoder.event(event, out) {
+    if let Some(event) = reader.finish() {
+        match decoder.event(&event, out) {
             Err(error) if error.kind == ModelErrorKind::Malformed => {}
             read => read?,
         }
@@ -122,9 +125,9 @@ impl WireFormat {
 
     pub(crate) fn decoder(self) -> Box<dyn Decoder> {
         match self {
-            Self::OpenAi => Box::new(openai::Decode::default()),
-            Self::Anthropic => Box::new(anthropic::Decode::default()),
-            Self::Gemini => Box::new(gemini::Decode::default()),
+            Self::OpenAi => Box::new(Whole::<openai::Decode>::default()),
+            Self::Anthropic => Box::new(Whole::<anthropic::Decode>::default()),
+            Self::Gemini => Box::new(Whole::<gemini::Decode>::default()),
         }
     }
 }
@@ -143,6 +146,8 @@ fn written<'r>(
         .map_err(|error| refused(format!("the raw payload cannot be read: {error}")))?;
     read.model.clone_from(&request.model);
     read.attempt = request.attempt;
+    // What is written anew must not be asked for in pieces where the channel cannot have them.
+    read.stream &= request.stream;
     read.extras.retain(|name, _| known.contains(&name.as_str()));
     Ok(Cow::Owned(read))
 }

@@ -1,22 +1,26 @@
 use innkeeper_testkit::Rng;
 
-use super::testing::{both_ways, taken};
+use super::testing::{both_ways, compared, taken};
 use crate::wire::{SseEvent, WireFormat};
 use crate::{ModelError, ModelEvent};
 
-const OPENAI: [&str; 2] = [
+/// The first event of a stream, one with words that are escaped, and one with words that are not.
+const OPENAI: [&str; 3] = [
     r#"{"id":"r","model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}"#,
     r#"{"id":"r","object":"chat.completion.chunk","created":1,"model":"m","system_fingerprint":null,"choices":[{"index":0,"delta":{"content":"hä \"\n"},"logprobs":null,"finish_reason":null}]}"#,
+    r#"{"id":"r","object":"chat.completion.chunk","created":1,"model":"m","system_fingerprint":null,"choices":[{"index":0,"delta":{"content":"hä"},"logprobs":null,"finish_reason":null}]}"#,
 ];
-const ANTHROPIC: [&str; 2] = [
+const ANTHROPIC: [&str; 3] = [
     r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
     r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"hä \"\n"}}"#,
+    r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"hä"}}"#,
 ];
-const GEMINI: [&str; 2] = [
+const GEMINI: [&str; 3] = [
     r#"{"candidates":[{"content":{"parts":[{"text":"a"}]}}],"modelVersion":"m"}"#,
     r#"{"candidates":[{"content":{"parts":[{"text":"hä \"\n"}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":4,"deep":[{"x":1}]},"modelVersion":"m","responseId":"r"}"#,
+    r#"{"candidates":[{"content":{"parts":[{"text":"hä"}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":4,"deep":[{"x":1}]},"modelVersion":"m","responseId":"r"}"#,
 ];
-const FORMATS: [(WireFormat, [&str; 2]); 3] = [
+const FORMATS: [(WireFormat, [&str; 3]); 3] = [
     (WireFormat::OpenAi, OPENAI),
     (WireFormat::Anthropic, ANTHROPIC),
     (WireFormat::Gemini, GEMINI),
@@ -44,7 +48,8 @@ fn common_events_take_the_quick_way() {
         r#"{"id":"d","object":"chat.completion.chunk","created":1,"model":"m","system_fingerprint":"fp","choices":[{"index":0,"delta":{"content":null,"reasoning_content":"hm"},"logprobs":null,"finish_reason":null}],"usage":null}"#,
     ];
     let openai = from_servers.map(|chunk| (WireFormat::OpenAi, [OPENAI[0], chunk]));
-    for (format, events) in FORMATS.into_iter().chain(openai) {
+    let formats = FORMATS.map(|(format, [first, common, _])| (format, [first, common]));
+    for (format, events) in formats.into_iter().chain(openai) {
         let before = taken();
         let (out, read) = read(format, &events);
         assert_eq!(taken(), before + 1, "{}", events[1]);
@@ -54,6 +59,43 @@ fn common_events_take_the_quick_way() {
             ModelEvent::Text(text) | ModelEvent::Reasoning(text) if !text.is_empty()
         )));
     }
+}
+
+#[test]
+fn an_event_with_other_words_is_told_by_what_is_around_them() {
+    let thought = plain_thought();
+    let thoughts = (WireFormat::OpenAi, [OPENAI[0], "", &*thought]);
+    for (format, [first, escaped, plain]) in FORMATS.into_iter().chain([thoughts]) {
+        let before = compared();
+        let other = plain.replace("hä", "ja 🌧");
+        let quoted = plain.replace("hä", "\\\"");
+        let events = [first, plain, &other, escaped, &quoted, plain, plain];
+        let (out, read) = read(format, &events);
+        assert_eq!(compared(), before + 3, "{plain}");
+        assert!(read.iter().all(Result::is_ok));
+        let said: String = out
+            .iter()
+            .filter_map(|event| match event {
+                ModelEvent::Text(text) | ModelEvent::Reasoning(text) => Some(text.as_str()),
+                _ => None,
+            })
+            .collect();
+        let escaped = if escaped.is_empty() { "" } else { "hä \"\n" };
+        assert!(said.ends_with(&format!("häja 🌧{escaped}\"hähä")), "{said}");
+    }
+}
+
+fn plain_thought() -> String {
+    OPENAI[2].replace("\"content\"", "\"content\":null,\"reasoning\"")
+}
+
+/// The format, its first event, a common one to be changed, and one that comes before it and after it.
+fn both_kinds() -> impl Iterator<Item = (WireFormat, &'static str, &'static str, &'static str)> {
+    FORMATS
+        .into_iter()
+        .flat_map(|(format, [first, escaped, plain])| {
+            [escaped, plain].map(|common| (format, first, common, plain))
+        })
 }
 
 /// Replaced, doubled and left out: whatever one place of a common event may hold.
@@ -112,12 +154,12 @@ fn odd_events_mean_the_same_both_ways() {
         "x_groq",
         "new",
     ];
-    for (format, [first, common]) in FORMATS {
+    for (format, first, common, plain) in both_kinds() {
         for at in value_starts(common) {
             let end = at + value_len(&common[at..]);
             for odd in odd {
                 let event = format!("{}{odd}{}", &common[..at], &common[end..]);
-                read(format, &[first, &event, common]);
+                read(format, &[first, plain, &event, plain]);
             }
             if common[at..].starts_with('{') {
                 let inner = if common[at..].starts_with("{}") {
@@ -134,7 +176,7 @@ fn odd_events_mean_the_same_both_ways() {
                         &common[..at],
                         &common[at + 1..]
                     );
-                    read(format, &[first, &event, common]);
+                    read(format, &[first, plain, &event, plain]);
                 }
             }
         }
@@ -143,7 +185,7 @@ fn odd_events_mean_the_same_both_ways() {
 
 #[test]
 fn broken_events_mean_the_same_both_ways() {
-    for (format, [first, common]) in FORMATS {
+    for (format, first, common, plain) in both_kinds() {
         for seed in 0..2_000 {
             let mut rng = Rng::new(seed);
             let mut bytes = common.as_bytes().to_vec();
@@ -156,7 +198,7 @@ fn broken_events_mean_the_same_both_ways() {
                 }
             }
             let event = String::from_utf8_lossy(&bytes);
-            read(format, &[first, &event, common]);
+            read(format, &[first, plain, &event, plain]);
         }
     }
 }

@@ -30,13 +30,12 @@ pub(crate) struct SseReader {
 }
 
 impl SseReader {
-    /// Fails only where one event is longer than anything that makes sense.
-    pub(crate) fn push<'a>(
+    /// The next event that ends in `rest`, which is what was not read before; `None` once all of it is. Fails only where one
+    /// event is longer than anything that makes sense.
+    pub(crate) fn next<'a>(
         &mut self,
-        bytes: &'a [u8],
-        out: &mut Vec<SseEvent<'a>>,
-    ) -> Result<(), ModelError> {
-        let mut rest = bytes;
+        rest: &mut &'a [u8],
+    ) -> Result<Option<SseEvent<'a>>, ModelError> {
         let mut begun: Begun<'a> = std::mem::take(&mut self.begun);
         loop {
             if self.after_cr
@@ -44,14 +43,15 @@ impl SseReader {
             {
                 self.after_cr = false;
                 if *first == b'\n' {
-                    rest = others;
+                    *rest = others;
                 }
             }
             let Some(end) = memchr::memchr2(b'\n', b'\r', rest) else {
                 weigh(self.line.len() + begun.len() + rest.len())?;
                 self.line.extend_from_slice(rest);
+                *rest = &[];
                 self.begun = begun.into_owned();
-                return Ok(());
+                return Ok(None);
             };
             let (line, others) = rest.split_at(end);
             weigh(self.line.len() + begun.len() + line.len())?;
@@ -66,21 +66,22 @@ impl SseReader {
                     field
                 }
             };
-            begun.take(field, out);
             self.after_cr = others.first() == Some(&b'\r');
-            rest = others.get(1..).unwrap_or_default();
+            *rest = others.get(1..).unwrap_or_default();
+            if let Some(event) = begun.take(field) {
+                return Ok(Some(event));
+            }
         }
     }
 
     /// The connection has ended; what was begun counts, also without the empty line after it.
-    pub(crate) fn finish(&mut self, out: &mut Vec<SseEvent<'_>>) -> Result<(), ModelError> {
+    pub(crate) fn finish(&mut self) -> Option<SseEvent<'static>> {
         let line = std::mem::take(&mut self.line);
         let mut begun = std::mem::take(&mut self.begun);
         if !line.is_empty() {
-            begun.take(Field::of(self.unmarked(&line)).into_owned(), out);
+            begun.take(Field::of(self.unmarked(&line)).into_owned());
         }
-        begun.take(Field::End, out);
-        Ok(())
+        begun.take(Field::End)
     }
 
     fn unmarked<'l>(&mut self, line: &'l [u8]) -> &'l [u8] {
@@ -136,10 +137,8 @@ struct Begun<'a> {
 }
 
 impl<'a> Begun<'a> {
-    fn take<'o>(&mut self, field: Field<'a>, out: &mut Vec<SseEvent<'o>>)
-    where
-        'a: 'o,
-    {
+    /// The event, where this was its end.
+    fn take(&mut self, field: Field<'a>) -> Option<SseEvent<'a>> {
         match (field, &mut self.data) {
             (Field::Data(more), Some(data)) => {
                 let data = data.to_mut();
@@ -151,11 +150,11 @@ impl<'a> Begun<'a> {
             (Field::Other, _) => {}
             (Field::End, _) => {
                 let event = std::mem::take(&mut self.name);
-                if let Some(data) = self.data.take() {
-                    out.push(SseEvent { event, data });
-                }
+                let data = self.data.take()?;
+                return Some(SseEvent { event, data });
             }
         }
+        None
     }
 
     fn len(&self) -> usize {

@@ -2,13 +2,25 @@ use proptest::prelude::*;
 
 use super::*;
 
+fn push<'a>(
+    reader: &mut SseReader,
+    mut piece: &'a [u8],
+    events: &mut Vec<SseEvent<'a>>,
+) -> Result<(), ModelError> {
+    while let Some(event) = reader.next(&mut piece)? {
+        events.push(event);
+    }
+    assert_eq!(piece, b"", "all of it was read");
+    Ok(())
+}
+
 fn read<'a>(pieces: &[&'a [u8]]) -> Vec<SseEvent<'a>> {
     let mut reader = SseReader::default();
     let mut events = Vec::new();
     for piece in pieces {
-        reader.push(piece, &mut events).unwrap();
+        push(&mut reader, piece, &mut events).unwrap();
     }
-    reader.finish(&mut events).unwrap();
+    events.extend(reader.finish());
     events
 }
 
@@ -77,11 +89,11 @@ fn the_rules_of_the_format_hold_wherever_it_is_cut() {
 fn events_come_as_soon_as_they_are_complete() {
     let mut reader = SseReader::default();
     let mut events = Vec::new();
-    reader.push(b"data: a\n\r", &mut events).unwrap();
+    push(&mut reader, b"data: a\n\r", &mut events).unwrap();
     assert_eq!(events, [event("", "a")]);
-    reader.push(b"\n\ndata: b\n", &mut events).unwrap();
+    push(&mut reader, b"\n\ndata: b\n", &mut events).unwrap();
     assert_eq!(events.len(), 1);
-    reader.push(b"\n", &mut events).unwrap();
+    push(&mut reader, b"\n", &mut events).unwrap();
     assert_eq!(events.len(), 2);
 }
 
@@ -92,7 +104,7 @@ fn one_event_is_bounded_and_many_are_not() {
         let mut reader = SseReader::default();
         let mut events = Vec::new();
         let mut pieces = pieces.iter();
-        pieces.try_for_each(|piece| reader.push(piece, &mut events))
+        pieces.try_for_each(|piece| push(&mut reader, piece, &mut events))
     };
     let endless: [&[&[u8]]; 4] = [
         &[b"data: ", &half, &half],

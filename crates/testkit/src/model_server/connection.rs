@@ -30,8 +30,8 @@ pub(super) async fn serve(stream: TcpStream, number: usize, shared: Arc<Shared>)
                 break false;
             }
         };
-        let outcome = match shared.bench() {
-            Some(bench) => match bench.answer(&mut inbox.stream, &request).await {
+        let outcome = match shared.constant() {
+            Some(constant) => match constant.answer(&mut inbox.stream, &request).await {
                 Ok(()) => Outcome::Done,
                 Err(_) => Outcome::ClientGone,
             },

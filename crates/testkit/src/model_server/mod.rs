@@ -29,6 +29,7 @@ mod render;
 mod request;
 mod say;
 mod shared;
+mod turns;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -46,7 +47,7 @@ pub use self::quirks::{Ids, Quirks, UsageAt};
 pub use self::render::{render, render_error};
 pub use self::request::{Delivery, Format, Request};
 pub use self::say::{Count, Finish, Piece, PieceKind, Say};
-use self::shared::{Counts, Shared};
+use self::shared::{Constant, Counts, Shared};
 
 /// A server on a free port of this machine. It ends, with all its connections, when it is dropped.
 pub struct ModelServer {
@@ -69,7 +70,18 @@ impl ModelServer {
     /// # Panics
     /// If no port can be had.
     pub async fn bench(bench: Bench) -> Self {
-        Self::with(Shared::new(Some(bench::Streams::new(bench)))).await
+        let streams = bench::Streams::new(bench);
+        Self::with(Shared::new(Some(Constant::Streams(streams)))).await
+    }
+
+    /// Answers a request that holds the results of `n` tools with the reply of that number, as cheaply as possible; the last
+    /// one is for all that hold more. It speaks the way of chat completions.
+    ///
+    /// # Panics
+    /// If no port can be had.
+    pub async fn turns(replies: Vec<Say>) -> Self {
+        let turns = turns::Turns::new(replies);
+        Self::with(Shared::new(Some(Constant::Turns(turns)))).await
     }
 
     #[expect(clippy::panic, reason = "only tests call it")]

@@ -349,6 +349,30 @@ async fn a_bench_answers_everybody_alike_and_records_nothing() {
 }
 
 #[tokio::test]
+async fn the_reply_of_a_turn_depends_on_the_results_in_the_request() {
+    let replies = ["one", "two", "three"].map(Say::text);
+    let server = ModelServer::turns(replies.into()).await;
+    let client = client();
+    for (results, said) in [
+        (2, "three"),
+        (0, "one"),
+        (1, "two"),
+        (0, "one"),
+        (7, "three"),
+    ] {
+        let messages = vec![json!({"role": "tool", "content": "x"}); results];
+        let body = json!({"stream": true, "messages": messages});
+        let answer = ask(&client, &server, &body).await.expect("a head");
+        let text = answer.text().await.expect("all of it");
+        assert!(text.contains(&format!(r#""content":"{said}""#)), "{text}");
+    }
+    assert_eq!(
+        (server.connections_opened(), server.requests().len()),
+        (1, 0)
+    );
+}
+
+#[tokio::test]
 async fn a_bench_serves_many_at_once_in_every_format() {
     const CLIENTS: usize = 100;
     let server = ModelServer::bench(Bench::new(20, 3)).await;

@@ -1,9 +1,11 @@
 //! What the test and the connections share: the script, what was asked, and the counts.
 
 use std::collections::VecDeque;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::json;
+use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, watch};
 
 use super::answer::Answer;
@@ -11,6 +13,7 @@ use super::bench::Streams;
 use super::limits::REQUESTS;
 use super::listing::{Kind, Listing};
 use super::request::Request;
+use super::turns::Turns;
 
 type Once = Box<dyn FnOnce(&Request) -> Answer + Send>;
 type Always = Arc<dyn Fn(&Request) -> Answer + Send + Sync>;
@@ -19,7 +22,22 @@ pub(super) struct Shared {
     state: Mutex<State>,
     counts: watch::Sender<Counts>,
     gate: Semaphore,
-    bench: Option<Streams>,
+    constant: Option<Constant>,
+}
+
+/// Answers that are no script, for benchmarks.
+pub(super) enum Constant {
+    Streams(Streams),
+    Turns(Turns),
+}
+
+impl Constant {
+    pub(super) async fn answer(&self, stream: &mut TcpStream, request: &Request) -> io::Result<()> {
+        match self {
+            Self::Streams(streams) => streams.answer(stream, request).await,
+            Self::Turns(turns) => turns.answer(stream, request).await,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -43,17 +61,17 @@ pub(super) struct Counts {
 }
 
 impl Shared {
-    pub(super) fn new(bench: Option<Streams>) -> Self {
+    pub(super) fn new(constant: Option<Constant>) -> Self {
         Self {
             state: Mutex::default(),
             counts: watch::Sender::default(),
             gate: Semaphore::new(0),
-            bench,
+            constant,
         }
     }
 
-    pub(super) fn bench(&self) -> Option<&Streams> {
-        self.bench.as_ref()
+    pub(super) fn constant(&self) -> Option<&Constant> {
+        self.constant.as_ref()
     }
 
     pub(super) fn push(&self, answer: Once) {

@@ -67,15 +67,13 @@ pub(super) fn node() -> NodeType {
             .choice(&["tam", "action", "native"])
             .default("tam"),
     );
-    let told_tools = node.input(
-        array("told_tools")
-            .title("Tools of the prompt")
-            .about("For the grammar: what AvailableTools gives as tools"),
-    );
+    let told_tools = node.input(array("told_tools").title("Tools of the prompt").about(
+        "For the grammar, and for errors about the length: what AvailableTools gives as tools",
+    ));
     let response = node.output(
         object("response")
             .title("Response")
-            .about("{text, choices, usage, tool_calls, model, finish_reason}"),
+            .about("{text, choices, usage, cost, tool_calls, model, finish_reason}"),
     );
     let response_text = node.output(text("responseText").title("Text"));
     let usage = node.output(object("usage").title("Usage"));
@@ -116,10 +114,16 @@ pub(super) fn node() -> NodeType {
         let form = (io.get(grammar)?, io.get(dialect)?);
         let told = io.get(told_tools)?;
         let grammar = call_grammar(io.context(), &form.0, &form.1, &told)?;
+        let told = match form.1.as_str() {
+            "native" => Vec::new(),
+            // Without a grammar nothing depends on them.
+            _ => toolbox::definitions(io.context(), &told).unwrap_or_default(),
+        };
         let call = ModelCall {
             model: io.get(model)?,
             messages: messages(&io.get(asked)?, "messages")?,
             tools: toolbox::definitions(io.context(), &offered)?,
+            told_tools: told,
             parameters: settings,
             grammar,
         };

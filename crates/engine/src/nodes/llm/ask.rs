@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::limits::{MAX_MODEL_CALLS, MAX_MODEL_REPLY_BYTES};
 use crate::node::{NodeContext, Writer};
-use crate::port::{ModelCall, PARTS_FIELD, PARTS_ROLE};
+use crate::port::{MODEL_ROLE, ModelCall, PARTS_FIELD, PARTS_ROLE};
 use crate::stream::{Chunk, ChunkKind};
 use crate::{NodeError, Trace, Value};
 
@@ -65,9 +65,23 @@ pub(in crate::nodes) async fn ask(
     if let (Some(writer), false) = (&live.text, live.in_pieces)
         && !answer.text.is_empty()
     {
-        writer.text(answer.text.clone()).await?;
+        let pause = match answer.tool_calls.is_empty() {
+            true => "",
+            false => pause_after(&answer.text),
+        };
+        writer.text(format!("{}{pause}", answer.text)).await?;
     }
     Ok(answer)
+}
+
+/// What comes between words and a native call: whoever reads the stream of several turns sees where one ends.
+fn pause_after(text: &str) -> &'static str {
+    match text {
+        "" => "",
+        text if text.ends_with("\n\n") => "",
+        text if text.ends_with('\n') => "\n",
+        _ => "\n\n",
+    }
 }
 
 struct Taking {
@@ -107,6 +121,9 @@ impl Taking {
                 }
             }
             ChunkKind::Custom => {
+                if role == MODEL_ROLE {
+                    self.answer.model = chunk.content.to_text();
+                }
                 if role == "reasoning" {
                     let text = chunk.content.to_text();
                     self.answer.reasoning.push_str(&text);
@@ -115,7 +132,16 @@ impl Taking {
                     }
                 }
             }
-            ChunkKind::ToolCall => self.take_call(chunk.content.as_json())?,
+            ChunkKind::ToolCall => {
+                let pause = pause_after(&self.answer.text);
+                if let (Some(writer), true) = (&live.text, live.in_pieces)
+                    && self.calls.is_empty()
+                    && !pause.is_empty()
+                {
+                    writer.text(pause).await?;
+                }
+                self.take_call(chunk.content.as_json())?;
+            }
             ChunkKind::Usage => self.answer.usage = chunk.content.into_json(),
             ChunkKind::FinishReason => {
                 let reason = match chunk.content.as_json() {
@@ -224,6 +250,9 @@ impl Answer {
             "model": self.model,
             "finish_reason": self.finish_reason,
         });
+        if let Some(cost) = self.usage.get("cost") {
+            response["cost"] = cost.clone();
+        }
         if !self.reasoning.is_empty() {
             response["reasoning"] = json!(self.reasoning);
         }

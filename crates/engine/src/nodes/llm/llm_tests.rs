@@ -99,6 +99,7 @@ async fn a_grammar_is_asked_for_with_the_tools_of_the_prompt() {
         ask(&model, "core:LlmApiRequest", inputs.clone()).await;
         let asked = model.asked(0);
         assert_eq!(asked.tools, [], "{inputs}");
+        assert_eq!(asked.told_tools.len(), 1, "{inputs}");
         let held = asked
             .grammar
             .as_ref()
@@ -141,7 +142,9 @@ async fn native_calls_are_put_together_and_reasoning_stays_apart() {
         outputs["tool_calls"][1]["function"],
         json!({"name": "two", "arguments": "{}"})
     );
-    assert_eq!(outputs["stream_output"], "Wait.");
+    assert_eq!(outputs["responseText"], "Wait.");
+    // The next turn begins on a line of its own.
+    assert_eq!(outputs["stream_output"], "Wait.\n\n");
     assert_eq!(outputs["reasoning_stream"], "hm, yes");
     assert_eq!(outputs["response"]["reasoning"], "hm, yes");
     let tools = model.asked(0).tools;
@@ -149,6 +152,51 @@ async fn native_calls_are_put_together_and_reasoning_stays_apart() {
         (tools[0].id.as_str(), tools[0].description.as_str()),
         ("one", "d")
     );
+}
+
+#[tokio::test]
+async fn words_before_a_native_call_end_with_a_blank_line() {
+    for (said, streamed) in [
+        ("", ""),
+        ("Wait.", "Wait.\n\n"),
+        ("Wait.\n", "Wait.\n\n"),
+        ("Wait.\n\n", "Wait.\n\n"),
+    ] {
+        for stream in [true, false] {
+            let call = Chunk::new(ChunkKind::ToolCall, json!({"index": 0, "name": "one"}));
+            let model =
+                ScriptedModel::new([Turn::Chunks(vec![Chunk::text(said), call.clone(), call])]);
+            let inputs = json!({"messages": HELLO, "stream": stream});
+            let outputs = ask(&model, "core:LlmApiRequest", inputs).await;
+            assert_eq!(outputs["stream_output"], streamed, "{stream}");
+            assert_eq!(outputs["responseText"], said);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_response_says_who_answered_and_what_it_cost() {
+    let mut named = Chunk::new(ChunkKind::Custom, "real-name");
+    named.extra = Some(Arc::new(Map::from_iter([(
+        "role".to_owned(),
+        json!(crate::port::MODEL_ROLE),
+    )])));
+    let usage = json!({"prompt_tokens": 2, "cost": 0.5});
+    let paid = Chunk::new(ChunkKind::Usage, usage.clone());
+    let model = ScriptedModel::new([
+        Turn::Chunks(vec![named, Chunk::text("Hi"), paid]),
+        Turn::Chunks(vec![Chunk::text("Hi")]),
+    ]);
+    let inputs = json!({"messages": HELLO, "model": "asked"});
+    let outputs = ask(&model, "core:LlmApiRequest", inputs.clone()).await;
+    let response = &outputs["response"];
+    assert_eq!(response["model"], "real-name");
+    assert_eq!(response["cost"], 0.5);
+    assert_eq!(response["usage"], usage);
+    // Where nobody says, it is the one that was asked.
+    let outputs = ask(&model, "core:LlmApiRequest", inputs).await;
+    assert_eq!(outputs["response"]["model"], "asked");
+    assert_eq!(outputs["response"].get("cost"), None);
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! An answer in Anthropic's words.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 
@@ -7,6 +9,8 @@ use super::OWN;
 use crate::limits::{MAX_REPLY_BYTES, MAX_REPLY_PARTS};
 use crate::trouble::{broken_off, malformed, told};
 use crate::wire::quick::{self, Object, Text};
+use crate::wire::stencil::Stencil;
+use crate::wire::words::Voice;
 use crate::wire::{Decoder, SseEvent, whole_json};
 use crate::{FinishReason, ModelError, ModelErrorKind, ModelEvent, Usage};
 
@@ -26,6 +30,8 @@ pub(in crate::wire) struct Decode {
     /// It has said why it stopped.
     finished: bool,
     over: bool,
+    /// More of a text that is open; any other event may close it.
+    stencil: Stencil<()>,
 }
 
 /// A block on its way.
@@ -86,6 +92,7 @@ impl Decoder for Decode {
         if self.words(data, out) {
             return Ok(());
         }
+        self.stencil.forget();
         let data: Json = serde_json::from_str(data).map_err(|error| {
             malformed(format!(
                 "an event of the stream is no JSON ({error}); try again, or {CHECK}"
@@ -170,6 +177,10 @@ impl Decoder for Decode {
 impl Decode {
     /// Whether the event was more of an open text and nothing else, which is all that `delta` would have found in it.
     fn words(&mut self, data: &str, out: &mut Vec<ModelEvent>) -> bool {
+        if let Some(((), words)) = self.stencil.words(data) {
+            Voice::Aloud.says(words, out);
+            return true;
+        }
         let Some(words) = quick::read::<Words<'_>>(data) else {
             return false;
         };
@@ -180,7 +191,10 @@ impl Decode {
             && self.held <= MAX_REPLY_BYTES
             && !text.0.is_empty();
         if grows {
-            out.push(ModelEvent::Text(text.0.into_owned()));
+            if let Cow::Borrowed(words) = text.0 {
+                self.stencil.learn((), data, words);
+            }
+            Voice::Aloud.says(text.0, out);
         }
         grows
     }
@@ -214,11 +228,11 @@ impl Decode {
         let text = |name: &str| value.get(name).and_then(Json::as_str).map(str::to_owned);
         let kind = match text("type").as_deref() {
             Some("text") => {
-                out.extend(text("text").map(ModelEvent::Text));
+                Voice::Aloud.says(text("text").unwrap_or_default(), out);
                 Kind::Text
             }
             Some("thinking") => {
-                out.extend(text("thinking").map(ModelEvent::Reasoning));
+                Voice::Thought.says(text("thinking").unwrap_or_default(), out);
                 Kind::Thinking
             }
             Some("tool_use") => {
@@ -285,7 +299,7 @@ impl Decode {
             match (block.kind, name) {
                 (_, "type") => continue,
                 (Kind::Text, "text") => {
-                    out.push(ModelEvent::Text(piece.clone()));
+                    Voice::Aloud.says(piece, out);
                     continue;
                 }
                 (Kind::Text, _) => continue,
@@ -307,7 +321,7 @@ impl Decode {
                 (Kind::ToolUse(_), _) => continue,
                 (kind, name) => {
                     if kind == Kind::Thinking && name == "thinking" {
-                        out.push(ModelEvent::Reasoning(piece.clone()));
+                        Voice::Thought.says(piece, out);
                     }
                     match block.value.get_mut(name) {
                         Some(Json::String(text)) => text.push_str(piece),

@@ -439,3 +439,25 @@ fn what_is_held_back_is_bounded() {
     });
     assert_eq!(failed.unwrap().kind, ModelErrorKind::TooLarge);
 }
+
+/// What an event means depends on the block, however often it meant the same before.
+#[test]
+fn words_for_a_block_that_is_closed_are_no_more_of_it() {
+    let words = json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "a"}});
+    let begin =
+        |block: Json| json!({"type": "content_block_start", "index": 0, "content_block": block});
+    let data = [
+        begin(json!({"type": "text", "text": ""})),
+        words.clone(),
+        words.clone(),
+        json!({"type": "content_block_stop", "index": 0}),
+        begin(json!({"type": "tool_use", "id": "t", "name": "n", "input": {}})),
+        words.clone(),
+        words,
+        json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}}),
+    ];
+    let (reply, ended) = streamed(Anthropic, &events(&data));
+    ended.unwrap();
+    assert_eq!(reply.text(), "aa");
+    assert_eq!(calls_of(&reply), [("t", "n", "{}")]);
+}

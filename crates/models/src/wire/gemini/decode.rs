@@ -1,11 +1,16 @@
 //! An answer in Gemini's words: one or many `GenerateContentResponse`s.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 
+use super::counts::Counts;
 use super::{OWN, PART, SIGNATURE, TAIL};
 use crate::trouble::{broken_off, malformed, refused, told};
 use crate::wire::quick::{self, Object, Text};
+use crate::wire::stencil::Stencil;
+use crate::wire::words::Voice;
 use crate::wire::{Decoder, SseEvent, whole_json};
 use crate::{FinishReason, ModelError, ModelEvent, Usage};
 
@@ -19,13 +24,11 @@ pub(in crate::wire) struct Decode {
     answered: bool,
     finished: Option<FinishReason>,
     /// What the last thing is that came, if that was text without a signature: more of it makes it longer.
-    growing: Option<Growing>,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Growing {
-    Text,
-    Thought,
+    growing: Option<Voice>,
+    /// The counts as they went out last; they are repeated with every chunk.
+    counted: Option<Usage>,
+    /// A chunk that has words only, and its counts.
+    stencil: Stencil<(Voice, Option<Usage>)>,
 }
 
 /// The chunk that most of a stream consists of.
@@ -36,7 +39,7 @@ struct Words<'a> {
     #[serde(borrow)]
     candidates: [Object<Candidate<'a>>; 1],
     #[serde(default)]
-    usage_metadata: Json,
+    usage_metadata: Option<Counts>,
     #[serde(default)]
     model_version: &'a str,
     #[serde(default)]
@@ -133,6 +136,10 @@ impl Decode {
         if !self.started {
             return false;
         }
+        if let Some(((voice, usage), words)) = self.stencil.words(data) {
+            self.grow(voice, words.into(), usage, out);
+            return true;
+        }
         let Some(words) = quick::read::<Words<'_>>(data) else {
             return false;
         };
@@ -141,15 +148,37 @@ impl Decode {
         if text.0.is_empty() {
             return false;
         }
-        let text = text.0.into_owned();
-        let (kind, event) = match thought {
-            true => (Growing::Thought, ModelEvent::Reasoning(text)),
-            false => (Growing::Text, ModelEvent::Text(text)),
+        let voice = match thought {
+            true => Voice::Thought,
+            false => Voice::Aloud,
         };
-        out.push(event);
-        self.growing = Some(kind);
-        out.extend(usage(Some(&words.usage_metadata)));
+        let usage = words.usage_metadata.map(Counts::usage);
+        if let Cow::Borrowed(words) = text.0 {
+            self.stencil.learn((voice, usage), data, words);
+        }
+        self.grow(voice, text.0, usage, out);
         true
+    }
+
+    fn grow(
+        &mut self,
+        voice: Voice,
+        words: Cow<'_, str>,
+        usage: Option<Usage>,
+        out: &mut Vec<ModelEvent>,
+    ) {
+        voice.says(words, out);
+        self.growing = Some(voice);
+        self.answered |= voice == Voice::Aloud;
+        self.count(usage, out);
+    }
+
+    /// The same counts again tell nothing.
+    fn count(&mut self, usage: Option<Usage>, out: &mut Vec<ModelEvent>) {
+        if usage.is_some() && usage != self.counted {
+            out.extend(usage.map(ModelEvent::Usage));
+            self.counted = usage;
+        }
     }
 
     fn chunk(&mut self, chunk: &Json, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
@@ -180,7 +209,8 @@ impl Decode {
             event => matches!(event, ModelEvent::ToolCall { .. }),
         };
         self.answered = self.answered || out.iter().any(answers);
-        out.extend(usage(chunk.get("usageMetadata")));
+        let counts = chunk.get("usageMetadata").and_then(Json::as_object);
+        self.count(counts.map(|counts| Counts::of(counts).usage()), out);
         if let Some(reason) = candidate.and_then(|it| it.get("finishReason")?.as_str()) {
             // It wanted to call a tool and could not write it down. Asked again, it mostly can.
             let is_broken = matches!(reason, "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL");
@@ -246,16 +276,14 @@ impl Decode {
         signature: Option<&Json>,
         out: &mut Vec<ModelEvent>,
     ) {
-        let (kind, event) = match part.get("thought") {
-            Some(Json::Bool(true)) => (Growing::Thought, ModelEvent::Reasoning(text.to_owned())),
-            _ => (Growing::Text, ModelEvent::Text(text.to_owned())),
+        let voice = match part.get("thought") {
+            Some(Json::Bool(true)) => Voice::Thought,
+            _ => Voice::Aloud,
         };
+        voice.says(text, out);
         match (signature, text.is_empty()) {
             (None, true) => {}
-            (None, false) => {
-                out.push(event);
-                self.growing = Some(kind);
-            }
+            (None, false) => self.growing = Some(voice),
             // A signature of what came before, in a part of its own: it must not move into another.
             (Some(_), true) => {
                 out.push(whole_part(part));
@@ -263,10 +291,9 @@ impl Decode {
             }
             (Some(signature), false) => {
                 let mut value = json!({SIGNATURE: signature});
-                if self.growing == Some(kind) {
+                if self.growing == Some(voice) {
                     value[TAIL] = json!(text.len());
                 }
-                out.push(event);
                 out.push(opaque(value));
                 self.growing = None;
             }
@@ -286,20 +313,6 @@ impl Decode {
         out.push(ModelEvent::Finish(reason.clone()));
         self.finished = Some(reason);
     }
-}
-
-fn usage(usage: Option<&Json>) -> Option<ModelEvent> {
-    let usage = usage?.as_object()?;
-    let count = |name| usage.get(name).and_then(Json::as_u64);
-    let sum = |counts: [Option<u64>; 2]| counts.into_iter().flatten().reduce(u64::saturating_add);
-    let thoughts = count("thoughtsTokenCount");
-    Some(ModelEvent::Usage(Usage {
-        prompt_tokens: sum([count("promptTokenCount"), count("toolUsePromptTokenCount")]),
-        completion_tokens: sum([count("candidatesTokenCount"), thoughts]),
-        cached_tokens: count("cachedContentTokenCount"),
-        reasoning_tokens: thoughts,
-        ..Usage::default()
-    }))
 }
 
 fn whole_part(part: &Map<String, Json>) -> ModelEvent {

@@ -366,3 +366,63 @@ fn a_broken_call_alone_is_no_answer() {
         }
     }
 }
+
+#[test]
+fn counts_go_out_when_they_have_changed() {
+    let with = |counts: Json| {
+        let mut chunk = chunk(json!([{"text": "a"}]));
+        chunk["usageMetadata"] = counts;
+        chunk
+    };
+    let (one, two) = (
+        json!({"promptTokenCount": 1}),
+        json!({"promptTokenCount": 2}),
+    );
+    let odd = json!({"promptTokenCount": "2", "new": [{"x": 1.5}]});
+    let rows = [
+        one.clone(),
+        one.clone(),
+        two.clone(),
+        odd,
+        two,
+        one,
+        Json::Null,
+    ];
+    let (mut decoder, mut out) = (Gemini.decoder(), Vec::new());
+    for event in events(&rows.map(with)) {
+        decoder.event(&event, &mut out).unwrap();
+    }
+    let said: Vec<String> = out
+        .iter()
+        .map(|event| match event {
+            ModelEvent::Text(text) => text.clone(),
+            ModelEvent::Usage(usage) => format!("{:?}", usage.prompt_tokens),
+            _ => "started".into(),
+        })
+        .collect();
+    let [one, two] = ["Some(1)", "Some(2)"];
+    let wanted = [
+        "started", "a", one, "aa", two, "a", "None", "a", two, "a", one, "a",
+    ];
+    assert_eq!(said, wanted);
+}
+
+/// The pieces before are with the reader already.
+#[test]
+fn a_broken_call_after_an_answer_does_not_undo_it() {
+    let mut broken = chunk(json!([]));
+    broken["candidates"][0]["finishReason"] = json!("MALFORMED_FUNCTION_CALL");
+    let thought = chunk(json!([{"text": "hm", "thought": true}]));
+    let answer = chunk(json!([{"text": "a"}]));
+    for (said, undone) in [
+        (vec![&thought], true),
+        (vec![&thought, &answer, &answer], false),
+    ] {
+        let said = said.into_iter().chain([&broken]).cloned();
+        let mut decoder = Gemini.decoder();
+        let read = events(&said.collect::<Vec<_>>())
+            .iter()
+            .try_for_each(|event| decoder.event(event, &mut Vec::new()));
+        assert_eq!(read.is_err(), undone);
+    }
+}

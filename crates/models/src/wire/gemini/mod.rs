@@ -4,6 +4,7 @@
 //! Parts of its own are kept under the name `gemini`: a signature as `{"thoughtSignature": "…"}` right after the part
 //! that it signs, every other as `{"part": …}`.
 
+mod counts;
 mod decode;
 mod encode;
 

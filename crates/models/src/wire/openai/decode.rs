@@ -7,10 +7,13 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value as Json};
 
+use super::super::stencil::Stencil;
+use super::super::words::Voice;
 use super::super::{Decoder, SseEvent, whole_json};
 use super::calls::Calls;
 use super::kept::Kept;
-use super::{CONTENT, quick, reported, text, usage};
+use super::quick::{self, Words};
+use super::{CONTENT, reported, text, usage};
 use crate::trouble::{broken_off, malformed, told};
 use crate::{FinishReason, ModelError, ModelEvent};
 
@@ -33,6 +36,8 @@ pub(in super::super) struct Decode {
     /// The last event ended in the middle of its JSON. That is a broken connection if it was really the last.
     cut_short: bool,
     over: bool,
+    /// A delta that has words only.
+    stencil: Stencil<Voice>,
 }
 
 impl Decoder for Decode {
@@ -119,12 +124,25 @@ impl Decode {
         if !(self.started && self.in_pieces) {
             return false;
         }
-        let Some(words) = quick::words(data) else {
+        if let Some((voice, words)) = self.stencil.words(data) {
+            voice.says(words, out);
+            return true;
+        }
+        let Some(Words { thought, content }) = quick::words(data) else {
             return false;
         };
-        self.thinks_aloud |= !words.thought.0.is_empty();
-        push_some(words.thought.0, ModelEvent::Reasoning, out);
-        push_some(words.content.0, ModelEvent::Text, out);
+        self.thinks_aloud |= !thought.0.is_empty();
+        match (&thought.0, &content.0) {
+            (Cow::Borrowed(words), other) if other.is_empty() && !words.is_empty() => {
+                self.stencil.learn(Voice::Thought, data, words);
+            }
+            (other, Cow::Borrowed(words)) if other.is_empty() && !words.is_empty() => {
+                self.stencil.learn(Voice::Aloud, data, words);
+            }
+            _ => {}
+        }
+        Voice::Thought.says(thought.0, out);
+        Voice::Aloud.says(content.0, out);
         true
     }
 
@@ -191,13 +209,13 @@ impl Decode {
         let thought = text(said, "reasoning_content").or_else(|| text(said, "reasoning"));
         self.thinks_aloud |= thought.is_some();
         if !self.thinks_aloud {
-            push_some(read, ModelEvent::Reasoning, out);
+            Voice::Thought.says(read, out);
         }
-        push_some(thought.unwrap_or_default(), ModelEvent::Reasoning, out);
+        Voice::Thought.says(thought.unwrap_or_default(), out);
         self.content(said.get("content"), out);
         if let Some(refusal) = text(said, "refusal") {
             self.refused = true;
-            out.push(ModelEvent::Text(refusal.to_owned()));
+            Voice::Aloud.says(refusal, out);
         }
         match form {
             Form::Piece => self.calls.pieces(said, out),
@@ -207,7 +225,7 @@ impl Decode {
 
     fn content(&self, content: Option<&Json>, out: &mut Vec<ModelEvent>) {
         let parts = match content {
-            Some(Json::String(text)) => return push_some(text, ModelEvent::Text, out),
+            Some(Json::String(text)) => return Voice::Aloud.says(text, out),
             Some(Json::Array(parts)) => parts.as_slice(),
             Some(part @ Json::Object(_)) => std::slice::from_ref(part),
             _ => return,
@@ -215,14 +233,14 @@ impl Decode {
         for part in parts {
             match (part, part.get("text"), part.get("thinking")) {
                 (Json::String(text), _, _) | (_, Some(Json::String(text)), _) => {
-                    push_some(text, ModelEvent::Text, out);
+                    Voice::Aloud.says(text, out);
                 }
                 // Mistral's thoughts: a text, or again a list of texts.
                 (_, _, Some(thinking)) => {
                     let inner = thinking.as_array().map(Vec::as_slice).unwrap_or_default();
                     let texts = inner.iter().filter_map(|part| part.get("text")?.as_str());
                     for text in thinking.as_str().into_iter().chain(texts) {
-                        push_some(text, ModelEvent::Reasoning, out);
+                        Voice::Thought.says(text, out);
                     }
                 }
                 (Json::Object(_), _, _) => out.push(ModelEvent::Opaque {
@@ -268,17 +286,6 @@ fn choice(answer: &Map<String, Json>) -> Option<&Map<String, Json>> {
         index.unwrap_or_default() == 0
     };
     choices.filter_map(Json::as_object).find(is_first)
-}
-
-fn push_some<'a>(
-    text: impl Into<Cow<'a, str>>,
-    event: impl FnOnce(String) -> ModelEvent,
-    out: &mut Vec<ModelEvent>,
-) {
-    let text = text.into();
-    if !text.is_empty() {
-        out.push(event(text.into_owned()));
-    }
 }
 
 #[cfg(test)]

@@ -125,8 +125,8 @@ fn constrained(
         }
         (Constraint::GrammarIfTaken(_), None) => Ok(None),
         (Constraint::Grammar(_), None) => refused(
-            "this provider is not known to hold answers to a grammar; if its server does, set `quirks.grammar` of \
-             the provider to `grammar` (llama.cpp) or `structured_outputs` (vLLM), else leave the constraint out",
+            "this provider is not known to hold answers to a grammar; if its server does, set `grammar` of \
+             the channel to `grammar` (llama.cpp) or `structured_outputs` (vLLM), else leave the constraint out",
         ),
         (Constraint::Json(schema), _) if quirks.json_schema => {
             let mut format = json!({"name": "answer", "schema": schema});

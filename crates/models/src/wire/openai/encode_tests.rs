@@ -216,6 +216,18 @@ fn messages_are_narrowed_to_what_servers_take() {
             said(Role::Assistant, vec![Part::reasoning("hm")]),
             json!({"role": "assistant", "content": ""}),
         ),
+        // Pictures are refused in this role.
+        (
+            said(
+                Role::Assistant,
+                vec![
+                    Part::text("Look: "),
+                    image("https://x/u.png"),
+                    image("data:image/png;base64,AA=="),
+                ],
+            ),
+            json!({"role": "assistant", "content": "Look: [image: https://x/u.png][image]"}),
+        ),
         (
             said(Role::User, vec![Part::text("a"), Part::text("b")]),
             json!({"role": "user", "content": "a\nb"}),
@@ -339,7 +351,7 @@ fn constraints_go_where_the_server_looks_for_them() {
     assert_eq!(taken["grammar"], "root ::= \"a\"");
     assert_eq!(body(&wish, &with(None, false)).get("grammar"), None);
     for (request, setting) in [
-        (&grammar, "`quirks.grammar`"),
+        (&grammar, "`grammar` of the channel"),
         (&schema, "`quirks.json_schema`"),
     ] {
         let error = encode(request, &with(None, false)).unwrap_err();

@@ -104,6 +104,7 @@ fn of_assistant(message: &mut Map<String, Json>, quirks: &Quirks) {
     if !quirks.reasoning_back {
         message.shift_remove("reasoning_content");
     }
+    keep_words(message);
     // Words before and after a call are one text.
     join_texts(message, "");
     let calls = message.get_mut("tool_calls").and_then(Json::as_array_mut);
@@ -123,6 +124,23 @@ fn of_assistant(message: &mut Map<String, Json>, quirks: &Quirks) {
         && let Some(content @ Json::Null) = message.get_mut("content")
     {
         *content = "".into();
+    }
+}
+
+/// In the role of the assistant only words are taken, so that of a picture its address is told.
+fn keep_words(message: &mut Map<String, Json>) {
+    let Some(Json::Array(parts)) = message.get_mut("content") else {
+        return;
+    };
+    for part in parts {
+        let Some(url) = part.pointer("/image_url/url").and_then(Json::as_str) else {
+            continue;
+        };
+        let told = match url.starts_with("data:") {
+            true => "[image]".to_owned(),
+            false => format!("[image: {url}]"),
+        };
+        *part = json!({"type": "text", "text": told});
     }
 }
 

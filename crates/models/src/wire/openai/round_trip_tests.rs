@@ -128,10 +128,9 @@ impl Said {
 
 fn from_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> ModelReply {
     let (mut reader, mut decode) = (SseReader::default(), Decode::default());
-    let (mut events, mut out) = (Vec::new(), Vec::new());
-    for piece in pieces {
-        reader.push(piece, &mut events).unwrap();
-        for event in events.drain(..) {
+    let mut out = Vec::new();
+    for mut piece in pieces {
+        while let Some(event) = reader.next(&mut piece).unwrap() {
             decode.event(&event, &mut out).unwrap();
         }
     }

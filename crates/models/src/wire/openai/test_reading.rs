@@ -21,11 +21,12 @@ pub(super) fn decode(bytes: &[u8], out: &mut Vec<ModelEvent>) -> Result<(), Mode
 fn decode_once(bytes: &[u8], out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
     let mut reader = SseReader::default();
     let mut decode = Decode::default();
-    let mut events = Vec::new();
-    reader.push(bytes, &mut events)?;
-    reader.finish(&mut events)?;
-    for event in &events {
-        decode.event(event, out)?;
+    let mut rest = bytes;
+    while let Some(event) = reader.next(&mut rest)? {
+        decode.event(&event, out)?;
+    }
+    if let Some(event) = reader.finish() {
+        decode.event(&event, out)?;
     }
     decode.end(out)
 }
