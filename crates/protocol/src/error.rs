@@ -57,6 +57,7 @@ error_codes! {
     AgentExternalToolTurnsUnsupported = "agent.external_tool_turns_unsupported_phase2b", Run, Useless;
     AgentPresentationInvalid = "agent.presentation_invalid", Run, Useless;
     AgentInvalidProfile = "agent.invalid_profile", Run, Useless;
+    AgentProfileStorageFailed = "agent.profile_storage_failed", Run, Useful;
     AgentOptionsInvalid = "agent.options_invalid", Run, Useless;
     AgentPromptSnapshotInvalid = "agent.prompt_snapshot_invalid", Run, Useless;
     AgentValidationError = "agent.validation_error", Run, Useless;
@@ -113,6 +114,16 @@ error_codes! {
     WorkspacePatchFailed = "workspace.patch_failed", Model, Useless;
     WorkspaceModeInvalid = "workspace.mode_invalid", Model, Useless;
     WorkspaceStorageFailed = "workspace.storage_failed", Run, Useful;
+
+    // The chat and the world info of a run.
+    ChatNotFound = "chat.not_found", Model, Useless;
+    ChatMessageNotFound = "chat.message_not_found", Model, Useless;
+    ChatInvalidMessageRange = "chat.invalid_message_range", Model, Useless;
+    ChatReadTooLarge = "chat.read_too_large", Model, Useless;
+    WorldinfoActivationUnavailable = "worldinfo.activation_unavailable", Model, Useless;
+    WorldinfoEntryNotFound = "worldinfo.entry_not_found", Model, Useless;
+    WorldinfoInvalidEntryRange = "worldinfo.invalid_entry_range", Model, Useless;
+    WorldinfoReadTooLarge = "worldinfo.read_too_large", Model, Useless;
 
     // The model and its provider.
     ModelRequestFailed = "model.request_failed", Run, Useful;

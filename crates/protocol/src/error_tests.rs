@@ -9,7 +9,17 @@ fn names_are_dotted_unique_and_read_back() {
         let name = code.as_str();
         let (group, rest) = name.split_once('.').expect(name);
         assert!(
-            ["agent", "protocol", "tool", "workspace", "model", "commit"].contains(&group),
+            [
+                "agent",
+                "protocol",
+                "tool",
+                "workspace",
+                "chat",
+                "worldinfo",
+                "model",
+                "commit"
+            ]
+            .contains(&group),
             "{name}"
         );
         assert!(

@@ -151,6 +151,9 @@ kinds! {
     RunPartialSuccess(RunPartialSuccess) = "run_partial_success", Warn;
     RunFailed(RunFailed) = "run_failed", Error;
     RunCancelled(RunCancelled) = "run_cancelled", Info;
+    RunPaused(RunPaused) = "run_paused", Info;
+    RunRecovered(RunRecovered) = "run_recovered", Info;
+    RunResumed(RunResumed) = "run_resumed", Info;
 
     AgentModelBindingResolved(ModelBindingResolved) = "agent_model_binding_resolved", Info;
     ModelRequestCreated(ModelRequestCreated) = "model_request_created", Info;
@@ -163,14 +166,18 @@ kinds! {
 
     ToolCallRequested(ToolCallRequested) = "tool_call_requested", Info;
     ToolCallAwaitingApproval(ToolCallAwaitingApproval) = "tool_call_awaiting_approval", Info;
+    ToolCallApproved(ToolCallAnswered) = "tool_call_approved", Info;
+    ToolCallDenied(ToolCallAnswered) = "tool_call_denied", Info;
     ToolCallStarted(ToolCallStarted) = "tool_call_started", Info;
     ToolResultStored(ToolResultStored) = "tool_result_stored", Debug;
     ToolCallCompleted(ToolCallEnded) = "tool_call_completed", Info;
     ToolCallFailed(ToolCallEnded) = "tool_call_failed", Warn;
+    ToolTaskEnded(ToolTaskEnded) = "tool_task_ended", Info;
 
     WorkspaceInitialized(WorkspaceInitialized) = "workspace_initialized", Info;
     PersistentProjectionInitialized(PersistentProjectionInitialized) = "persistent_projection_initialized", Info;
     WorkspaceFileWritten(WorkspaceFileWritten) = "workspace_file_written", Info;
+    WorkspaceFileDeleted(WorkspaceFileDeleted) = "workspace_file_deleted", Info;
     WorkspacePatchApplied(WorkspacePatchApplied) = "workspace_patch_applied", Info;
     CheckpointCreated(CheckpointCreated) = "checkpoint_created", Info;
     PersistentChangesCommitted(PersistentChangesCommitted) = "persistent_changes_committed", Info;
@@ -211,7 +218,7 @@ kinds! {
 }
 
 impl RunEventKind {
-    /// The last event of its run; there is exactly one.
+    /// The last event of its run; there is exactly one, unless the run is resumed.
     pub const fn is_terminal(&self) -> bool {
         matches!(
             self,
@@ -221,12 +228,27 @@ impl RunEventKind {
                 | Self::RunCancelled(_)
         )
     }
+
+    /// Takes the end of its run back: the one event that may follow on a terminal one.
+    pub fn is_resumption(&self) -> bool {
+        match self {
+            Self::RunResumed(_) => true,
+            // With a payload of another version.
+            Self::Other { kind, .. } => kind == "run_resumed",
+            _ => false,
+        }
+    }
 }
 
 impl RunEvent {
     /// See [`RunEventKind::is_terminal`].
     pub const fn is_terminal(&self) -> bool {
         self.kind.is_terminal()
+    }
+
+    /// See [`RunEventKind::is_resumption`].
+    pub fn is_resumption(&self) -> bool {
+        self.kind.is_resumption()
     }
 }
 

@@ -11,6 +11,8 @@ fn catalogue() -> Vec<(&'static str, Json)> {
         "targetProfileId": "p", "status": "running", "resultRef": "r", "error": null});
     let call =
         json!({"round": 1, "invocationId": "inv_root", "callId": "c1", "name": "File.Write"});
+    let answered = json!({"round": 1, "invocationId": "inv_root", "callId": "c1", "name": "File.Write",
+        "reason": "not there"});
     let ended = json!({"round": 1, "invocationId": "inv_root", "callId": "c1", "name": "File.Write", "isError": true,
         "errorCode": "tool.timeout", "message": "late", "elapsedMs": 5, "resourceRefs": ["a"]});
     let waiting = json!({"parentInvocationId": "inv_root", "mode": "allCompleted", "timedOut": false, "taskCount": 2});
@@ -84,6 +86,18 @@ fn catalogue() -> Vec<(&'static str, Json)> {
         ),
         ("run_cancelled", json!({"message": "m"})),
         (
+            "run_paused",
+            json!({"invocationId": "inv_root", "reason": "after_crash"}),
+        ),
+        (
+            "run_recovered",
+            json!({"invocationId": "inv_root", "takeovers": 1}),
+        ),
+        (
+            "run_resumed",
+            json!({"invocationId": "inv_root", "additionalRounds": 4, "round": 8, "maxRounds": 12}),
+        ),
+        (
             "agent_model_binding_resolved",
             json!({"mode": "currentPromptSnapshot", "chatCompletionSource": "openai",
             "customApiFormat": null, "modelId": "m"}),
@@ -131,6 +145,8 @@ fn catalogue() -> Vec<(&'static str, Json)> {
             json!({"round": 1, "invocationId": "inv_root", "callId": "c1",
             "name": "File.Write", "argumentsRef": "a", "reason": "writes outside"}),
         ),
+        ("tool_call_approved", answered.clone()),
+        ("tool_call_denied", answered),
         ("tool_call_started", call),
         (
             "tool_result_stored",
@@ -138,6 +154,11 @@ fn catalogue() -> Vec<(&'static str, Json)> {
         ),
         ("tool_call_completed", ended.clone()),
         ("tool_call_failed", ended),
+        (
+            "tool_task_ended",
+            json!({"taskId": "t", "callId": "c1", "round": 1, "invocationId": "inv_root", "name": "Shell.Run",
+            "isError": true, "errorCode": "tool.timeout", "message": "late", "resourceRefs": []}),
+        ),
         (
             "workspace_initialized",
             json!({"workspaceId": "w", "stableChatId": "s"}),
@@ -150,6 +171,10 @@ fn catalogue() -> Vec<(&'static str, Json)> {
             "workspace_file_written",
             json!({"invocationId": "inv_root", "path": "p", "mode": "replace", "chars": 1,
             "words": 1, "sha256": "0"}),
+        ),
+        (
+            "workspace_file_deleted",
+            json!({"invocationId": "inv_root", "path": "output/a.md", "oldSha256": "0"}),
         ),
         (
             "workspace_patch_applied",

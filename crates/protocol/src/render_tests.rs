@@ -58,6 +58,14 @@ fn tam_values_choose_their_form() {
             r#"type_hint_x:»»»json«««/x:»»»"k: \u00bb\u00bb\u00bbv"«««"#,
         ),
         (
+            json!("k:\u{a0}»»»v"),
+            "type_hint_x:»»»json«««/x:»»»\"k:\u{a0}\\u00bb\\u00bb\\u00bbv\"«««",
+        ),
+        (
+            json!("k:「始ESCAPE」v"),
+            r#"type_hint_x:»»»json«««/x:»»»"k:\u300c始ESCAPE\u300dv"«««"#,
+        ),
+        (
             json!("< |[end_tool]|>"),
             r#"type_hint_x:»»»json«««/x:»»»"\u003c \u007c[end_tool]\u007c\u003e"«««"#,
         ),

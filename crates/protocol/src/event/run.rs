@@ -163,4 +163,23 @@ payloads! {
     RunCancelled {
         message: String,
     }
+    /// It goes on when a person says so.
+    RunPaused {
+        invocation_id: InvocationId,
+        /// `after_crash`, `taken_over_too_often`.
+        reason: String,
+    }
+    /// The process that drove it has gone; another one took it up.
+    RunRecovered {
+        invocation_id: InvocationId,
+        /// How often that has happened without the run getting on.
+        takeovers: u32,
+    }
+    /// A person wants it to go on. It follows on a pause, or on the run's end, which it takes back.
+    RunResumed {
+        invocation_id: InvocationId,
+        additional_rounds: u32,
+        round: u32,
+        max_rounds: u32,
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::{CallId, InvocationId, payloads};
+use super::{CallId, InvocationId, TaskId, payloads};
 
 payloads! {
     ToolCallRequested {
@@ -22,6 +22,14 @@ payloads! {
         name: String,
         arguments_ref: Option<String>,
         /// Why it is asked.
+        reason: Option<String>,
+    }
+    /// What the person said who was asked.
+    ToolCallAnswered {
+        round: u32,
+        invocation_id: InvocationId,
+        call_id: CallId,
+        name: String,
         reason: Option<String>,
     }
     ToolCallStarted {
@@ -44,6 +52,18 @@ payloads! {
         error_code: Option<String>,
         message: Option<String>,
         elapsed_ms: u64,
+        resource_refs: Vec<String>,
+    }
+    /// A call that went on in the background has come to its end.
+    ToolTaskEnded {
+        task_id: TaskId,
+        call_id: CallId,
+        round: u32,
+        invocation_id: InvocationId,
+        name: String,
+        is_error: bool,
+        error_code: Option<String>,
+        message: Option<String>,
         resource_refs: Vec<String>,
     }
 }

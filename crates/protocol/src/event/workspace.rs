@@ -28,6 +28,11 @@ payloads! {
         words: u64,
         sha256: String,
     }
+    WorkspaceFileDeleted {
+        invocation_id: InvocationId,
+        path: String,
+        old_sha256: Option<String>,
+    }
     WorkspacePatchApplied {
         invocation_id: InvocationId,
         path: String,

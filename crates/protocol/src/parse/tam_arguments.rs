@@ -31,10 +31,11 @@ impl Kind {
     }
 }
 
-/// `uri_image` does; `uri_` and `uri_1` are ordinary names.
+/// `uri_image` and `uri_7` do; `uri_` is an ordinary name. Whoever asks has taken a step's number off before, so that
+/// a number that is left is a name.
 pub(super) fn names_something(key: &str, prefix: &str) -> bool {
     key.strip_prefix(prefix)
-        .is_some_and(|rest| rest.chars().any(|c| !c.is_ascii_digit()))
+        .is_some_and(|rest| !rest.is_empty())
 }
 
 /// Arguments by kind and name, each once, in the order of their last appearance's first place.

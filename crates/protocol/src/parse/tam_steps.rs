@@ -277,13 +277,15 @@ impl<'t> Steps<'t> {
             "command" => return Role::Command,
             "request_id" => return Role::RequestId,
             "comment" | "common_comment" => return Role::Comment,
-            _ if names_something(key, "common_") => return Role::Shared,
             _ => {}
         }
         let numbered = split_number(key);
+        // `common_1` beside a `command_1` is that step's `common`.
+        if names_something(key, "common_") && !self.is_of_step(numbered, "common") {
+            return Role::Shared;
+        }
         if let Some((name, number)) = numbered
-            && !self.bare
-            && let Ok(at) = self.steps.binary_search_by_key(&number, |step| step.number)
+            && let Some(at) = self.numbered(number)
         {
             return match name {
                 "command" => Role::Command,
@@ -305,6 +307,16 @@ impl<'t> Steps<'t> {
             0 => Role::Command,
             _ => Role::Orphan,
         }
+    }
+
+    /// Where the step is that a number at the end of a key means.
+    fn numbered(&self, number: u32) -> Option<usize> {
+        let found = self.steps.binary_search_by_key(&number, |step| step.number);
+        found.ok().filter(|_| !self.bare)
+    }
+
+    fn is_of_step(&self, key: Option<(&str, u32)>, name: &str) -> bool {
+        key.is_some_and(|(have, number)| have == name && self.numbered(number).is_some())
     }
 
     fn add(&mut self, (at, length): (usize, usize), field: Field<'t>, notes: &mut Notes) {

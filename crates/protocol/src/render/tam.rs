@@ -37,7 +37,7 @@ const SECOND: Family = Family {
     open: "「始」",
     close: "「末」",
 };
-const OPENINGS: [&str; 3] = [STANDARD.open, SECOND.open, ">>>"];
+const OPENINGS: [&str; 4] = [STANDARD.open, SECOND.open, ">>>", "「始ESCAPE」"];
 
 impl Family {
     /// No closing mark inside, and none that would arise where the value meets its own marks.
@@ -156,7 +156,7 @@ fn has_structure(text: &str) -> bool {
     let after = |c: char| {
         text.split(c)
             .skip(1)
-            .map(|rest| rest.trim_start_matches([' ', '\t', '\u{3000}']))
+            .map(|rest| rest.trim_start_matches([' ', '\t', '\u{a0}', '\u{3000}']))
     };
     after(':')
         .chain(after('：'))

@@ -36,6 +36,8 @@ const PIECES: &[&str] = &[
     "x:»»»",
     "\nkey:»»»v«««\n",
     "\nk: >>>",
+    "\nk:\u{a0}»»»",
+    "\nk:「始ESCAPE」",
     "：「始」",
     "<|[REQUEST_TOOL]|>",
     "<|[END_TOOL]|>",
@@ -112,6 +114,7 @@ fn name() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-z]{1,6}",
         "[a-z]{1,4}_?[0-9]{1,3}",
+        "[0-9]{1,3}",
         prop::sample::select(
             &[
                 "path",
