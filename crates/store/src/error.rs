@@ -1,6 +1,9 @@
 //! What can go wrong with what must survive, in sentences that say what to do.
 
+use std::io;
 use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
 
 use crate::limits::MAX_JSON_DEPTH;
 
@@ -24,7 +27,7 @@ pub enum StoreError {
     )]
     Foreign { path: PathBuf },
     #[error(
-        "the database {path} is damaged: {cause}; move it away together with its -wal and -shm files, or restore a backup"
+        "the database {path} is damaged: {cause}; 'innkeeper doctor --repair' saves what can be read"
     )]
     Corrupt { path: PathBuf, cause: String },
     #[error(
@@ -33,6 +36,8 @@ pub enum StoreError {
     Busy,
     #[error("writing to the database failed: {cause}; check the disk")]
     Write { cause: String },
+    #[error("there is no room to write: {cause}; nothing was written; make room, then try again")]
+    DiskFull { cause: String },
     #[error("reading from the database failed: {cause}")]
     Read { cause: String },
     #[error("more is waiting to be written than may wait; try again")]
@@ -51,6 +56,30 @@ pub enum StoreError {
     TooDeep { what: &'static str },
     #[error("this request is claimed by somebody else, or not at all")]
     ClaimLost,
+    #[error(
+        "event {found} does not follow on the last of the run, which is {last}; somebody else writes to it"
+    )]
+    Gap { last: u64, found: u64 },
+    #[error("the run is over; nothing can be added to it")]
+    RunOver,
+    #[error("there is no run '{0}'")]
+    NoRun(String),
+    #[error("there is a run '{0}' already")]
+    RunExists(String),
+    #[error("the content {id} is not in the store, but a tree needs it; bring it with the tree")]
+    ContentMissing { id: String },
+    #[error("the content {id} is damaged: {cause}; 'innkeeper doctor' tells what else is")]
+    ContentDamaged { id: String, cause: String },
+    #[error(
+        "another innkeeper{} drives the runs in {home}{}; let it do the work or end it first",
+        pid.map(|pid| format!(" (process {pid})")).unwrap_or_default(),
+        since.map(|since| format!(" since {since}")).unwrap_or_default()
+    )]
+    InUse {
+        home: PathBuf,
+        pid: Option<u32>,
+        since: Option<Timestamp>,
+    },
 }
 
 impl StoreError {
@@ -63,6 +92,7 @@ impl StoreError {
             Self::Corrupt { .. } => "store.corrupt",
             Self::Busy => "store.busy",
             Self::Write { .. } => "store.write_failed",
+            Self::DiskFull { .. } => "store.disk_full",
             Self::Read { .. } => "store.read_failed",
             Self::QueueFull => "store.queue_full",
             Self::Closed => "store.closed",
@@ -70,6 +100,13 @@ impl StoreError {
             Self::TooLarge { .. } => "store.too_large",
             Self::TooDeep { .. } => "store.too_deep",
             Self::ClaimLost => "store.claim_lost",
+            Self::Gap { .. } => "store.gap",
+            Self::RunOver => "store.run_over",
+            Self::NoRun(_) => "store.no_run",
+            Self::RunExists(_) => "store.run_exists",
+            Self::ContentMissing { .. } => "store.content_missing",
+            Self::ContentDamaged { .. } => "store.content_damaged",
+            Self::InUse { .. } => "store.in_use",
         }
     }
 
@@ -102,10 +139,32 @@ impl StoreError {
     }
 }
 
+impl StoreError {
+    /// For what lies in files beside the database.
+    pub(crate) fn file(path: &Path, error: &io::Error) -> Self {
+        let cause = format!("{}: {error}", path.display());
+        match error.kind() {
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge => Self::DiskFull { cause },
+            _ => Self::Write { cause },
+        }
+    }
+
+    /// A step of a run that cannot be read as it was written.
+    pub(crate) fn damaged(path: &Path, run: &str, what: impl std::fmt::Display) -> Self {
+        Self::Corrupt {
+            path: path.to_owned(),
+            cause: format!("run '{run}', {what}"),
+        }
+    }
+}
+
 enum Kind {
     Busy,
     Corrupt,
     Closed,
+    DiskFull,
     Other,
 }
 
@@ -123,6 +182,7 @@ impl Kind {
         match primary_code(error) {
             Some(5 | 6) => Self::Busy,
             Some(11 | 26) => Self::Corrupt,
+            Some(13) => Self::DiskFull,
             _ => Self::Other,
         }
     }
@@ -131,6 +191,9 @@ impl Kind {
         match self {
             Self::Busy => StoreError::Busy,
             Self::Closed => StoreError::Closed,
+            Self::DiskFull => StoreError::DiskFull {
+                cause: cause(error),
+            },
             Self::Corrupt | Self::Other => StoreError::Corrupt {
                 path: path.to_owned(),
                 cause: cause(error),
@@ -155,5 +218,24 @@ fn cause(error: &sqlx::Error) -> String {
     match error.as_database_error() {
         Some(error) => error.message().to_owned(),
         None => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_apart_from_a_broken_one() {
+        for (kind, code) in [
+            (io::ErrorKind::StorageFull, "store.disk_full"),
+            (io::ErrorKind::QuotaExceeded, "store.disk_full"),
+            (io::ErrorKind::FileTooLarge, "store.disk_full"),
+            (io::ErrorKind::PermissionDenied, "store.write_failed"),
+        ] {
+            let error = StoreError::file(Path::new("blobs/ab"), &kind.into());
+            assert_eq!(error.code(), code);
+            assert!(error.to_string().contains("blobs/ab"), "{error}");
+        }
     }
 }

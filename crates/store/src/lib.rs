@@ -1,7 +1,10 @@
-//! What must survive: the audit log, grants, requests. And the bus on which things are told.
+//! What must survive: runs and what they made, the audit log, grants, requests. And the bus on which things are told.
 //!
 //! - [`Store`] is one SQLite file. Everything is written by one task in group commits (`writer.rs`) and read over
 //!   connections of its own; several processes may use one file.
+//! - [`journal::RunJournal`] holds what happened in each run, [`Contents`] what runs made; [`StateStore`]
+//!   what they leave to later ones; [`TaskStore`], [`ApprovalStore`] and [`Control`] what is under way, was asked, is wanted. These are traits that say nothing of SQLite.
+//!   [`HomeLock`] is the right to drive runs.
 //! - [`AuditLog`] is only ever added to, and its records are chained, so that tampering shows. An [`OpenCall`] is
 //!   written down before it runs, so that not even a crash leaves a call without a record.
 //! - [`Grants`] are the answers "always"; [`Requests`] make a request with an id take effect once.
@@ -9,30 +12,45 @@
 //!
 //! What is logged, allowed or asked for is decided above; nothing here knows tools or policies.
 
+mod approvals;
 mod audit;
 mod audit_chain;
 mod audit_verify;
 mod bus;
+mod content;
+mod control;
 mod database;
 mod depth;
 mod error;
 mod grants;
+mod home_lock;
+pub mod journal;
 pub mod limits;
 mod local_bus;
 mod open_calls;
 mod owner;
+mod repair;
 mod request_changes;
 mod requests;
 mod schema;
+mod states;
 mod store;
+mod tasks;
 mod writer;
 
+pub use approvals::{Answer, Answered, Approval, ApprovalStore};
 pub use audit::{AuditDecision, AuditEntry, AuditFilter, AuditLog, AuditOutcome, AuditRecord};
 pub use audit_verify::{BrokenLink, Tampering, Verification};
 pub use bus::{BusError, BusEvent, Delivery, EventBus, EventSource, Received, Subscription};
+pub use content::{Blob, BlobId, Contents, Swept, Tree, TreeFile, TreeId};
+pub use control::{Control, ControlMessage};
 pub use error::StoreError;
 pub use grants::{Grant, GrantKey, Grants};
+pub use home_lock::HomeLock;
 pub use local_bus::LocalBus;
 pub use open_calls::OpenCall;
+pub use repair::{CheckReport, Damage, RepairReport, RunRepair, TableLoss};
 pub use requests::{Claim, ClaimToken, Requests};
+pub use states::{StateRecord, StateStore};
 pub use store::Store;
+pub use tasks::{TaskRecord, TaskStore};

@@ -10,6 +10,10 @@ pub const MAX_QUEUED_WRITES: usize = 1_024;
 pub const MAX_OVERFLOW: usize = 1_024;
 /// Writes in one transaction.
 pub const MAX_BATCH: usize = 256;
+/// How often others get their turn before the next transaction, as long as each time more has come.
+pub const MAX_GATHERINGS: usize = 16;
+/// Pages that the log may hold before they are put into the database: 16 MiB.
+pub const CHECKPOINT_PAGES: &str = "4000";
 /// Connections for reading.
 pub const MAX_READERS: u32 = 4;
 /// How long SQLite waits for another process that holds the database.
@@ -73,3 +77,92 @@ pub const MAX_KEPT_BYTES: usize = 32 * 1024 * 1024;
 pub const MAX_PAYLOAD_BYTES: usize = 256 * 1024;
 /// Longest topic, source or pattern.
 pub const MAX_TOPIC_CHARS: usize = 200;
+
+// Runs.
+
+/// Longest id of a run.
+pub const MAX_RUN_ID_CHARS: usize = 300;
+/// Largest input of a step, and largest events of a step, as JSON.
+pub const MAX_ENTRY_BYTES: usize = 64 * 1024 * 1024;
+/// Events of one step.
+pub const MAX_ENTRY_EVENTS: usize = 10_000;
+/// Blobs and trees of one step.
+pub const MAX_ENTRY_BLOBS: usize = 10_000;
+/// Largest snapshot of a run, as JSON.
+pub const MAX_SNAPSHOT_BYTES: usize = 256 * 1024 * 1024;
+/// Events that are read at once, whoever asks.
+pub const MAX_EVENTS_READ: usize = 10_000;
+/// Bytes of steps after which no further step is read into the same answer.
+pub const MAX_EVENTS_READ_BYTES: usize = 64 * 1024 * 1024;
+/// Inputs that are read at once, whoever asks.
+pub const MAX_INPUTS_READ: usize = 1_000;
+/// Runs in an answer when nobody says how many.
+pub const DEFAULT_RUNS: usize = 50;
+/// Runs in an answer, whoever asks.
+pub const MAX_RUNS_READ: usize = 1_000;
+/// Runs whose number in the database is kept in mind.
+pub const MAX_KNOWN_RUNS: usize = 100_000;
+/// Steps of a deleted run that are removed in one transaction.
+pub const DELETE_PAGE: i64 = 2_000;
+
+// Following a run.
+
+/// Events that a follower is given at once.
+pub const FOLLOW_PAGE: usize = 256;
+/// Events of a run that are kept for its followers; what is older they read from disk.
+pub const MAX_TOLD_EVENTS: usize = 1_024;
+/// Bytes of events of a run that are kept for its followers.
+pub const MAX_TOLD_BYTES: usize = 1024 * 1024;
+
+// Contents.
+
+/// Largest content that is kept in the database; larger ones are files.
+pub const MAX_INLINE_BYTES: usize = 64 * 1024;
+/// Largest content.
+pub const MAX_BLOB_BYTES: usize = 256 * 1024 * 1024;
+/// Largest tree in its canonical form. Trees are always in the database.
+pub const MAX_TREE_BYTES: usize = 8 * 1024 * 1024;
+/// Contents that a sweep removes in one transaction.
+pub const SWEEP_PAGE: i64 = 2_000;
+
+// Tasks, approvals and messages to runs.
+
+/// Longest id in one of these records.
+pub const MAX_RECORD_ID_CHARS: usize = 300;
+/// Largest record of a state, as JSON.
+pub const MAX_STATE_BYTES: usize = 8 * 1024 * 1024;
+/// Contents that a state may name.
+pub const MAX_STATE_CONTENTS: usize = 20_000;
+/// Ids of states in an answer.
+pub const MAX_STATES_READ: i64 = 10_000;
+/// States that are removed at once.
+pub const MAX_STATES_REMOVED: usize = 1_000;
+/// Largest record of a task, as JSON.
+pub const MAX_TASK_BYTES: usize = 8 * 1024 * 1024;
+/// Tasks in an answer.
+pub const MAX_TASKS_READ: i64 = 10_000;
+/// Largest question or answer, as JSON.
+pub const MAX_APPROVAL_BYTES: usize = 8 * 1024 * 1024;
+/// Questions in an answer.
+pub const MAX_APPROVALS_READ: i64 = 10_000;
+/// Largest message to a run, as JSON.
+pub const MAX_CONTROL_BYTES: usize = 1024 * 1024;
+/// Messages that may wait for whoever drives the runs.
+pub const MAX_CONTROL_MESSAGES: u64 = 1_000;
+/// Messages that are received at once.
+pub const MAX_CONTROL_READ: i64 = 100;
+/// How often it is looked for messages of other processes.
+pub const CONTROL_POLL: Duration = Duration::from_millis(250);
+
+// Checking and repairing.
+
+/// Messages that SQLite gives of what it finds wrong.
+pub const MAX_CHECK_MESSAGES: i64 = 20;
+/// Damaged contents that are named.
+pub const MAX_DAMAGE_READ: usize = 1_000;
+/// Row numbers that are copied at once from a damaged table.
+pub const SALVAGE_RANGE: i64 = 512;
+/// Ranges of a damaged table without a row after which its end is taken for reached, where it cannot be seen.
+pub const MAX_SALVAGE_BLIND: u32 = 4;
+/// Ranges of one table that cannot be read before the rest of it is given up.
+pub const MAX_SALVAGE_FAILURES: u32 = 100_000;

@@ -13,6 +13,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0001_audit.sql"),
     include_str!("../migrations/0002_grants_and_requests.sql"),
     include_str!("../migrations/0003_open_calls.sql"),
+    include_str!("../migrations/0004_runs.sql"),
+    include_str!("../migrations/0005_states.sql"),
 ];
 
 /// "INNK": whose file this is.

@@ -3,10 +3,19 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::approvals::SqliteApprovals;
+use crate::content::SqliteContents;
+use crate::control::SqliteControl;
 use crate::database::Database;
+use crate::journal::{RunJournal, SqliteJournal};
 use crate::owner::Owner;
+use crate::states::SqliteStates;
+use crate::tasks::SqliteTasks;
 use crate::writer::Writer;
-use crate::{AuditLog, Grants, Requests, StoreError};
+use crate::{
+    ApprovalStore, AuditLog, Contents, Control, Grants, HomeLock, Requests, StateStore, StoreError,
+    TaskStore,
+};
 
 /// A cheap handle; all clones are one store.
 #[derive(Clone)]
@@ -16,6 +25,12 @@ struct Rooms {
     audit: AuditLog,
     grants: Grants,
     requests: Requests,
+    journal: SqliteJournal,
+    contents: SqliteContents,
+    states: SqliteStates,
+    tasks: SqliteTasks,
+    approvals: SqliteApprovals,
+    control: SqliteControl,
     database: Database,
     writer: Writer,
 }
@@ -40,6 +55,7 @@ impl Store {
     fn over(database: Database) -> Self {
         let writer = Writer::start(database.clone());
         let owner = Arc::new(Owner::new(database.path.as_deref()));
+        let contents = SqliteContents::new(database.clone(), writer.clone());
         Self(Arc::new(Rooms {
             audit: AuditLog {
                 database: database.clone(),
@@ -50,7 +66,27 @@ impl Store {
                 database: database.clone(),
                 writer: writer.clone(),
             },
-            requests: Requests::new(database.clone(), writer.clone(), owner),
+            requests: Requests::new(database.clone(), writer.clone(), owner.clone()),
+            states: SqliteStates {
+                database: database.clone(),
+                writer: writer.clone(),
+            },
+            tasks: SqliteTasks {
+                database: database.clone(),
+                writer: writer.clone(),
+                owner,
+            },
+            approvals: SqliteApprovals {
+                database: database.clone(),
+                writer: writer.clone(),
+            },
+            control: SqliteControl {
+                database: database.clone(),
+                writer: writer.clone(),
+                sent: Arc::default(),
+            },
+            journal: SqliteJournal::new(database.clone(), writer.clone(), contents.clone()),
+            contents,
             database,
             writer,
         }))
@@ -68,6 +104,48 @@ impl Store {
         &self.0.requests
     }
 
+    pub(crate) fn database(&self) -> &Database {
+        &self.0.database
+    }
+
+    /// What happened in each run.
+    pub fn journal(&self) -> Arc<dyn RunJournal> {
+        Arc::new(self.0.journal.clone())
+    }
+
+    /// What runs have made and read.
+    pub fn contents(&self) -> Arc<dyn Contents> {
+        Arc::new(self.0.contents.clone())
+    }
+
+    /// What runs leave behind for later ones.
+    pub fn states(&self) -> Arc<dyn StateStore> {
+        Arc::new(self.0.states.clone())
+    }
+
+    pub fn tasks(&self) -> Arc<dyn TaskStore> {
+        Arc::new(self.0.tasks.clone())
+    }
+
+    pub fn approvals(&self) -> Arc<dyn ApprovalStore> {
+        Arc::new(self.0.approvals.clone())
+    }
+
+    /// What other processes want of the runs that one process drives.
+    pub fn control(&self) -> Arc<dyn Control> {
+        Arc::new(self.0.control.clone())
+    }
+
+    /// The right to drive the runs of this home; reading does not need it. Then what is left of deleted runs goes.
+    pub async fn claim_home(&self) -> Result<HomeLock, StoreError> {
+        let lock = match &self.0.database.path {
+            Some(path) => HomeLock::claim(path.parent().unwrap_or(Path::new(""))).await?,
+            None => HomeLock::of_nothing(),
+        };
+        self.0.journal.sweep_deleted().await?;
+        Ok(lock)
+    }
+
     /// Everything that was handed in so far is on the disk.
     pub async fn flush(&self) -> Result<(), StoreError> {
         self.0.writer.flush().await
@@ -78,7 +156,15 @@ impl Store {
     pub async fn close(self) -> Result<(), StoreError> {
         let written = self.0.writer.stop().await;
         self.0.database.close().await;
+        self.0.journal.hub.close();
         written
+    }
+}
+
+#[cfg(test)]
+impl Store {
+    pub(crate) fn journal_for_tests(&self) -> &SqliteJournal {
+        &self.0.journal
     }
 }
 

@@ -1,7 +1,8 @@
 //! The one who writes: takes what is waiting, puts it into one transaction, commits, answers.
 //!
 //! Audit entries that could not be written are kept and tried again; until then whoever brings one more is told, so
-//! that nobody goes on acting without a trace. Every other change is answered with the error at once.
+//! that nobody goes on acting without a trace. Every other change is answered with the error at once. A transaction that
+//! fails is done again in parts, so that one who brings what cannot be written fails alone.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,7 +14,10 @@ use crate::StoreError;
 use crate::audit_chain::{self, Sealed};
 use crate::database::Database;
 use crate::error::is_busy;
-use crate::limits::{BUSY_TRIES, MAX_BATCH, MAX_OVERFLOW, MAX_QUEUED_WRITES, RETRY_AFTER};
+use crate::journal::{self, Appending};
+use crate::limits::{
+    BUSY_TRIES, MAX_BATCH, MAX_GATHERINGS, MAX_OVERFLOW, MAX_QUEUED_WRITES, RETRY_AFTER,
+};
 
 /// Something that is done to the database in a transaction.
 #[async_trait]
@@ -61,6 +65,7 @@ impl<C: Change> Pending for Waiting<C> {
 enum Job {
     Audit(Sealed),
     Change(Box<dyn Pending>),
+    Append(Box<Appending>),
     Flush(oneshot::Sender<Result<(), StoreError>>),
     Stop(oneshot::Sender<Result<(), StoreError>>),
 }
@@ -155,6 +160,11 @@ impl Writer {
         answered.await.unwrap_or(Err(StoreError::Closed))
     }
 
+    /// Who brings the step is answered through it.
+    pub(crate) async fn append(&self, step: Appending) -> Result<(), StoreError> {
+        self.send(Job::Append(Box::new(step))).await
+    }
+
     /// Without waiting for room or for the outcome.
     pub(crate) fn try_change<C: Change>(&self, change: C) -> Result<(), StoreError> {
         let (answer, _) = oneshot::channel();
@@ -221,6 +231,7 @@ impl Task {
     async fn run(mut self, mut queue: mpsc::Receiver<Job>) {
         let mut batch = Vec::with_capacity(MAX_BATCH);
         loop {
+            gather(&queue).await;
             let taken = match self.unwritten.is_empty() {
                 true => queue.recv_many(&mut batch, MAX_BATCH).await,
                 false => tokio::select! {
@@ -245,14 +256,16 @@ impl Task {
         }
     }
 
-    /// One transaction.
+    /// One transaction, if all is well.
     async fn serve(&mut self, batch: &mut Vec<Job>) {
         let mut changes = Vec::new();
+        let mut steps = Vec::new();
         let mut flushes = Vec::new();
         for job in batch.drain(..) {
             match job {
                 Job::Audit(entry) => self.unwritten.push(entry),
                 Job::Change(change) => changes.push(change),
+                Job::Append(step) => steps.push(*step),
                 Job::Flush(answer) => flushes.push(answer),
                 Job::Stop(answer) => self.stops.push(answer),
             }
@@ -261,30 +274,56 @@ impl Task {
         if self.unwritten.len() < MAX_BATCH + MAX_OVERFLOW {
             self.unwritten.append(&mut lock(&self.shared.overflow));
         }
-        let idle = self.unwritten.is_empty() && changes.is_empty();
-        let outcome = match idle {
-            true => Ok(()),
-            false => self.commit(&mut changes).await,
+        let parts = usize::from(!self.unwritten.is_empty()) + changes.len() + steps.len();
+        let outcome = match parts {
+            0 => Ok(()),
+            _ => self.commit(&self.unwritten, &mut changes, &mut steps).await,
         };
-        // A change that the database refuses must not keep the log from being written.
+        // One of them may be at fault, so that the others can be written without it.
+        let apart = match &outcome {
+            Ok(()) | Err(StoreError::Busy | StoreError::Closed) => false,
+            Err(_) => parts > 1,
+        };
         let logged = match &outcome {
             Err(_) if self.unwritten.is_empty() => Ok(()),
-            Err(_) if !changes.is_empty() => self.commit(&mut []).await,
+            Err(_) if apart => self.commit(&self.unwritten, &mut [], &mut []).await,
             outcome => outcome.clone(),
         };
         if logged.is_ok() {
             self.unwritten.clear();
         }
         *lock(&self.shared.failure) = logged.clone().err();
-        for change in changes {
-            change.answer(outcome.clone());
+        for mut change in changes {
+            let outcome = match apart {
+                true => {
+                    self.commit(&[], std::slice::from_mut(&mut change), &mut [])
+                        .await
+                }
+                false => outcome.clone(),
+            };
+            change.answer(outcome);
+        }
+        for mut step in steps {
+            let outcome = match apart {
+                true => {
+                    self.commit(&[], &mut [], std::slice::from_mut(&mut step))
+                        .await
+                }
+                false => outcome.clone(),
+            };
+            step.settle(outcome);
         }
         for flush in flushes {
             drop(flush.send(logged.clone()));
         }
     }
 
-    async fn commit(&self, changes: &mut [Box<dyn Pending>]) -> Result<(), StoreError> {
+    async fn commit(
+        &self,
+        log: &[Sealed],
+        changes: &mut [Box<dyn Pending>],
+        steps: &mut [Appending],
+    ) -> Result<(), StoreError> {
         let failed = |error: sqlx::Error| self.database.write_error(&error);
         let mut connection = self.database.writer.acquire().await.map_err(failed)?;
         let mut tries = 1;
@@ -295,7 +334,7 @@ impl Task {
             }
             tries += 1;
         }
-        let written = self.write(&mut connection, changes).await;
+        let written = write(&mut connection, log, changes, steps).await;
         let ended = match written {
             Ok(()) => run(&mut connection, "COMMIT").await,
             Err(error) => Err(error),
@@ -306,20 +345,35 @@ impl Task {
         }
         ended.map_err(failed)
     }
+}
 
-    async fn write(
-        &self,
-        connection: &mut SqliteConnection,
-        changes: &mut [Box<dyn Pending>],
-    ) -> Result<(), sqlx::Error> {
-        if !self.unwritten.is_empty() {
-            audit_chain::append(connection, &self.unwritten).await?;
+/// Lets those who were just answered bring what comes next, so that one wait for the disk serves them too. Without it
+/// half of many runs would wait while the other half is written.
+async fn gather(queue: &mpsc::Receiver<Job>) {
+    let mut waiting = queue.len();
+    for _ in 0..MAX_GATHERINGS {
+        tokio::task::yield_now().await;
+        let now = queue.len();
+        if now == waiting || now >= MAX_BATCH {
+            break;
         }
-        for change in changes {
-            change.apply(connection).await?;
-        }
-        Ok(())
+        waiting = now;
     }
+}
+
+async fn write(
+    connection: &mut SqliteConnection,
+    log: &[Sealed],
+    changes: &mut [Box<dyn Pending>],
+    steps: &mut [Appending],
+) -> Result<(), sqlx::Error> {
+    if !log.is_empty() {
+        audit_chain::append(connection, log).await?;
+    }
+    for change in changes {
+        change.apply(connection).await?;
+    }
+    journal::append(connection, steps).await
 }
 
 async fn run(connection: &mut SqliteConnection, sql: &'static str) -> Result<(), sqlx::Error> {

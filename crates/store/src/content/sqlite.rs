@@ -1,0 +1,309 @@
+//! Contents in the database, with the large ones in files beside it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use sqlx::Row;
+use sqlx::sqlite::SqliteConnection;
+use tokio::sync::{OwnedRwLockReadGuard, RwLock};
+
+use super::{Blob, BlobFiles, BlobId, Contents, Swept, Tree, TreeId};
+use crate::StoreError;
+use crate::database::Database;
+use crate::journal::at_most;
+use crate::limits::{MAX_BLOB_BYTES, MAX_INLINE_BYTES, MAX_TREE_BYTES, SWEEP_PAGE};
+use crate::writer::{Change, Writer};
+
+#[derive(Clone)]
+pub(crate) struct SqliteContents {
+    database: Database,
+    writer: Writer,
+    pub(crate) files: BlobFiles,
+    /// A sweep must not take a file away that somebody has just found to be there.
+    files_in_use: Arc<RwLock<()>>,
+}
+
+impl SqliteContents {
+    pub(crate) fn new(database: Database, writer: Writer) -> Self {
+        Self {
+            files: BlobFiles::beside(database.path.as_deref()),
+            database,
+            writer,
+            files_in_use: Arc::default(),
+        }
+    }
+
+    /// Writes what becomes files, before the transaction that speaks of them. They stay for as long as what is returned.
+    pub(crate) async fn prepare(
+        &self,
+        brought: &Brought,
+    ) -> Result<Option<OwnedRwLockReadGuard<()>>, StoreError> {
+        if self.files.0.is_none() || !brought.blobs.iter().any(is_large) {
+            return Ok(None);
+        }
+        let room = self.files_in_use.clone().read_owned().await;
+        let files = self.files.clone();
+        let large: Vec<Blob> = brought
+            .blobs
+            .iter()
+            .filter(|blob| is_large(blob))
+            .cloned()
+            .collect();
+        blocking(move || {
+            large
+                .iter()
+                .try_for_each(|blob| files.write(&blob.id, &blob.content))
+        })
+        .await?;
+        Ok(Some(room))
+    }
+}
+
+fn is_large(blob: &Blob) -> bool {
+    blob.content.len() > MAX_INLINE_BYTES
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| {
+        Err(StoreError::Write {
+            cause: error.to_string(),
+        })
+    })
+}
+
+#[async_trait]
+impl Contents for SqliteContents {
+    async fn blob(&self, id: &BlobId) -> Result<Option<Arc<[u8]>>, StoreError> {
+        let failed = |error: sqlx::Error| self.database.read_error(&error);
+        let row = sqlx::query("SELECT bytes, content FROM blobs WHERE id = ?")
+            .bind(id.digest())
+            .fetch_optional(&self.database.readers)
+            .await
+            .map_err(failed)?;
+        let Some(row) = row else {
+            return Ok(None);
+        };
+        let bytes = row.try_get::<i64, _>(0).map_err(failed)?.unsigned_abs();
+        let Some(content) = row.try_get::<Option<Vec<u8>>, _>(1).map_err(failed)? else {
+            let (files, id) = (self.files.clone(), id.clone());
+            return blocking(move || files.read(&id, bytes)).await.map(Some);
+        };
+        match BlobId::of(&content) == *id {
+            true => Ok(Some(content.into())),
+            false => Err(StoreError::ContentDamaged {
+                id: id.as_str().to_owned(),
+                cause: "its bytes in the database have changed".to_owned(),
+            }),
+        }
+    }
+
+    async fn tree(&self, id: &TreeId) -> Result<Option<Tree>, StoreError> {
+        let Some(content) = self.blob(&id.0).await? else {
+            return Ok(None);
+        };
+        let tree = serde_json::from_slice(&content);
+        tree.map(Some).map_err(|error| StoreError::ContentDamaged {
+            id: id.0.as_str().to_owned(),
+            cause: format!("it is no tree: {error}"),
+        })
+    }
+
+    async fn put(&self, blobs: Vec<Blob>, trees: Vec<Tree>) -> Result<(), StoreError> {
+        let brought = Brought::of(blobs, trees)?;
+        let _room = self.prepare(&brought).await?;
+        self.writer.change(Put(brought)).await
+    }
+
+    async fn sweep(&self) -> Result<Swept, StoreError> {
+        let mut swept = Swept::default();
+        let _nobody = self.files_in_use.write().await;
+        loop {
+            let removed = self.writer.change(SweepSome).await?;
+            if removed.is_empty() {
+                return Ok(swept);
+            }
+            let mut in_files = Vec::new();
+            for gone in removed {
+                swept.contents += 1;
+                swept.bytes += gone.bytes;
+                if gone.in_file {
+                    in_files.push(gone.id);
+                }
+            }
+            let files = self.files.clone();
+            blocking(move || {
+                in_files.iter().for_each(|id| files.remove(id));
+                Ok(())
+            })
+            .await?;
+        }
+    }
+}
+
+/// Contents on their way into the database.
+#[derive(Default)]
+pub(crate) struct Brought {
+    blobs: Vec<Blob>,
+    pub(crate) trees: Vec<BroughtTree>,
+}
+
+pub(crate) struct BroughtTree {
+    id: BlobId,
+    canonical: Arc<[u8]>,
+    /// What it needs that does not come with it, as JSON.
+    needs: String,
+}
+
+impl Brought {
+    pub(crate) fn of(blobs: Vec<Blob>, trees: Vec<Tree>) -> Result<Self, StoreError> {
+        if blobs.is_empty() && trees.is_empty() {
+            return Ok(Self::default());
+        }
+        for blob in &blobs {
+            at_most("a content", blob.content.len(), MAX_BLOB_BYTES)?;
+            // Under a wrong name it would be in the way of the right one for ever.
+            if BlobId::of(&blob.content) != blob.id {
+                return Err(StoreError::ContentDamaged {
+                    id: blob.id.as_str().to_owned(),
+                    cause: "what was brought is something else".to_owned(),
+                });
+            }
+        }
+        let here: BTreeSet<&BlobId> = blobs.iter().map(|blob| &blob.id).collect();
+        let trees = trees
+            .iter()
+            .map(|tree| {
+                let canonical = tree.canonical();
+                at_most("a tree", canonical.len(), MAX_TREE_BYTES)?;
+                let needs: BTreeSet<&str> = tree
+                    .0
+                    .values()
+                    .filter(|file| !here.contains(&file.sha256))
+                    .map(|file| file.sha256.as_str())
+                    .collect();
+                Ok(BroughtTree {
+                    id: BlobId::of(canonical.as_bytes()),
+                    canonical: canonical.into_bytes().into(),
+                    needs: serde_json::json!(needs).to_string(),
+                })
+            })
+            .collect::<Result<_, StoreError>>()?;
+        Ok(Self { blobs, trees })
+    }
+
+    /// Whether everything is there that the trees need.
+    pub(crate) async fn check(
+        &self,
+        connection: &mut SqliteConnection,
+    ) -> Result<Result<(), StoreError>, sqlx::Error> {
+        for tree in &self.trees {
+            let missing = sqlx::query(
+                "SELECT value FROM json_each(?)
+                 WHERE NOT EXISTS (SELECT 1 FROM blobs WHERE id = unhex(value)) LIMIT 1",
+            )
+            .bind(&tree.needs)
+            .fetch_optional(&mut *connection)
+            .await?;
+            if let Some(row) = missing {
+                let id = row.try_get(0)?;
+                return Ok(Err(StoreError::ContentMissing { id }));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// `None`: it belongs to no run and stays.
+    pub(crate) async fn write(
+        &self,
+        connection: &mut SqliteConnection,
+        run: Option<i64>,
+    ) -> Result<(), sqlx::Error> {
+        let blobs = self.blobs.iter().map(|blob| (&blob.id, &blob.content, 0));
+        let trees = self.trees.iter().map(|tree| (&tree.id, &tree.canonical, 1));
+        for (id, content, is_tree) in blobs.chain(trees) {
+            let in_file = is_tree == 0 && content.len() > MAX_INLINE_BYTES;
+            sqlx::query(
+                "INSERT INTO blobs (id, bytes, is_tree, is_kept, content) VALUES (?, ?, ?, ?, ?)
+                 ON CONFLICT (id) DO UPDATE SET
+                    is_tree = max(is_tree, excluded.is_tree), is_kept = max(is_kept, excluded.is_kept),
+                    content = coalesce(content, excluded.content)
+                 WHERE is_tree < excluded.is_tree OR is_kept < excluded.is_kept",
+            )
+            .bind(id.digest())
+            .bind(content.len() as i64)
+            .bind(is_tree)
+            .bind(i32::from(run.is_none()))
+            .bind((!in_file).then(|| content.to_vec()))
+            .execute(&mut *connection)
+            .await?;
+            if let Some(run) = run {
+                sqlx::query("INSERT OR IGNORE INTO held (run, blob) VALUES (?, ?)")
+                    .bind(run)
+                    .bind(id.digest())
+                    .execute(&mut *connection)
+                    .await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+type Outcome<T> = Result<Result<T, StoreError>, sqlx::Error>;
+
+struct Put(Brought);
+
+#[async_trait]
+impl Change for Put {
+    type Output = ();
+
+    async fn apply(&mut self, connection: &mut SqliteConnection) -> Outcome<()> {
+        if let Err(error) = self.0.check(connection).await? {
+            return Ok(Err(error));
+        }
+        self.0.write(connection, None).await.map(Ok)
+    }
+}
+
+struct SweepSome;
+
+struct Gone {
+    id: BlobId,
+    bytes: u64,
+    in_file: bool,
+}
+
+#[async_trait]
+impl Change for SweepSome {
+    type Output = Vec<Gone>;
+
+    async fn apply(&mut self, connection: &mut SqliteConnection) -> Outcome<Vec<Gone>> {
+        let rows = sqlx::query(
+            "WITH
+                live (id) AS (
+                    SELECT id FROM blobs WHERE is_kept = 1 UNION SELECT blob FROM held
+                    UNION SELECT blob FROM state_contents),
+                needed (id) AS (
+                    SELECT unhex(json_extract(file.value, '$.sha256'))
+                    FROM blobs JOIN json_each(CAST(blobs.content AS TEXT)) AS file
+                    WHERE blobs.is_tree = 1 AND blobs.id IN live)
+             DELETE FROM blobs WHERE no IN (
+                SELECT no FROM blobs WHERE id NOT IN live AND id NOT IN needed LIMIT ?)
+             RETURNING id, bytes, content IS NULL",
+        )
+        .bind(SWEEP_PAGE)
+        .fetch_all(connection)
+        .await?;
+        let removed = rows.iter().map(|row| {
+            Ok(Gone {
+                id: BlobId::from_digest(row.try_get(0)?),
+                bytes: row.try_get::<i64, _>(1)?.unsigned_abs(),
+                in_file: row.try_get(2)?,
+            })
+        });
+        removed.collect::<Result<_, sqlx::Error>>().map(Ok)
+    }
+}

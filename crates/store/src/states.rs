@@ -1,0 +1,230 @@
+//! What runs leave behind for later runs: records by workspace and id, which hold the contents they name. What a record
+//! says is known above.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use innkeeper_protocol::event::WorkspaceId;
+use sqlx::Row;
+use sqlx::sqlite::SqliteConnection;
+
+use crate::database::Database;
+use crate::journal::at_most;
+use crate::limits::{
+    MAX_RECORD_ID_CHARS, MAX_STATE_BYTES, MAX_STATE_CONTENTS, MAX_STATES_READ, MAX_STATES_REMOVED,
+};
+use crate::writer::{Change, Writer};
+use crate::{BlobId, StoreError};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateRecord {
+    pub workspace: WorkspaceId,
+    pub state: String,
+    /// JSON.
+    pub record: Arc<str>,
+    /// They are there already, and stay as long as the state.
+    pub contents: BTreeSet<BlobId>,
+}
+
+#[async_trait]
+pub trait StateStore: Send + Sync {
+    /// Adds or replaces; on disk when it returns. `StoreError::ContentMissing` if a content is not there: then nothing
+    /// was written.
+    async fn put(&self, state: StateRecord) -> Result<(), StoreError>;
+
+    async fn get(
+        &self,
+        workspace: &WorkspaceId,
+        state: &str,
+    ) -> Result<Option<StateRecord>, StoreError>;
+
+    /// The ids of the states of a workspace, in order: a page of those after the given one. An empty one is the end.
+    async fn list(
+        &self,
+        workspace: &WorkspaceId,
+        after: Option<&str>,
+    ) -> Result<Vec<String>, StoreError>;
+
+    /// Gives those that were there. Contents that nothing else holds go with the next sweep.
+    async fn remove(
+        &self,
+        workspace: &WorkspaceId,
+        states: &[String],
+    ) -> Result<Vec<String>, StoreError>;
+}
+
+#[derive(Clone)]
+pub(crate) struct SqliteStates {
+    pub(crate) database: Database,
+    pub(crate) writer: Writer,
+}
+
+#[async_trait]
+impl StateStore for SqliteStates {
+    async fn put(&self, state: StateRecord) -> Result<(), StoreError> {
+        at_most("the record of a state", state.record.len(), MAX_STATE_BYTES)?;
+        let contents = state.contents.len();
+        at_most(
+            "the number of contents of a state",
+            contents,
+            MAX_STATE_CONTENTS,
+        )?;
+        for id in [state.workspace.as_str(), &state.state] {
+            at_most("the id of a state", id.chars().count(), MAX_RECORD_ID_CHARS)?;
+        }
+        let contents: Vec<&str> = state.contents.iter().map(BlobId::as_str).collect();
+        let contents = serde_json::json!(contents).to_string();
+        self.writer.change(Put { state, contents }).await
+    }
+
+    async fn get(
+        &self,
+        workspace: &WorkspaceId,
+        state: &str,
+    ) -> Result<Option<StateRecord>, StoreError> {
+        let failed = |error: sqlx::Error| self.database.read_error(&error);
+        // One look at both tables: a state that is replaced meanwhile is the old one or the new one.
+        let rows = sqlx::query(
+            "SELECT s.record, c.blob FROM states s LEFT JOIN state_contents c ON c.state = s.no
+             WHERE s.workspace = ? AND s.id = ?",
+        )
+        .bind(workspace.as_str())
+        .bind(state)
+        .fetch_all(&self.database.readers)
+        .await
+        .map_err(failed)?;
+        let Some(first) = rows.first() else {
+            return Ok(None);
+        };
+        let mut contents = BTreeSet::new();
+        for row in &rows {
+            let blob: Option<&[u8]> = row.try_get(1).map_err(failed)?;
+            contents.extend(blob.map(BlobId::from_digest));
+        }
+        Ok(Some(StateRecord {
+            workspace: workspace.clone(),
+            state: state.to_owned(),
+            record: first.try_get::<&str, _>(0).map_err(failed)?.into(),
+            contents,
+        }))
+    }
+
+    async fn list(
+        &self,
+        workspace: &WorkspaceId,
+        after: Option<&str>,
+    ) -> Result<Vec<String>, StoreError> {
+        let failed = |error: sqlx::Error| self.database.read_error(&error);
+        sqlx::query("SELECT id FROM states WHERE workspace = ? AND id > ? ORDER BY id LIMIT ?")
+            .bind(workspace.as_str())
+            .bind(after.unwrap_or_default())
+            .bind(MAX_STATES_READ)
+            .fetch_all(&self.database.readers)
+            .await
+            .map_err(failed)?
+            .iter()
+            .map(|row| row.try_get(0).map_err(failed))
+            .collect()
+    }
+
+    async fn remove(
+        &self,
+        workspace: &WorkspaceId,
+        states: &[String],
+    ) -> Result<Vec<String>, StoreError> {
+        at_most(
+            "the number of states to remove",
+            states.len(),
+            MAX_STATES_REMOVED,
+        )?;
+        let remove = Remove {
+            workspace: workspace.clone(),
+            states: states.to_vec(),
+        };
+        self.writer.change(remove).await
+    }
+}
+
+type Outcome<T> = Result<Result<T, StoreError>, sqlx::Error>;
+
+struct Put {
+    state: StateRecord,
+    /// As JSON.
+    contents: String,
+}
+
+#[async_trait]
+impl Change for Put {
+    type Output = ();
+
+    async fn apply(&mut self, connection: &mut SqliteConnection) -> Outcome<()> {
+        let missing = sqlx::query(
+            "SELECT value FROM json_each(?)
+             WHERE NOT EXISTS (SELECT 1 FROM blobs WHERE id = unhex(value)) LIMIT 1",
+        )
+        .bind(&self.contents)
+        .fetch_optional(&mut *connection)
+        .await?;
+        if let Some(row) = missing {
+            let id = row.try_get(0)?;
+            return Ok(Err(StoreError::ContentMissing { id }));
+        }
+        let row = sqlx::query(
+            "INSERT INTO states (workspace, id, record) VALUES (?, ?, ?)
+             ON CONFLICT (workspace, id) DO UPDATE SET record = excluded.record RETURNING no",
+        )
+        .bind(self.state.workspace.as_str())
+        .bind(&self.state.state)
+        .bind(self.state.record.clone())
+        .fetch_one(&mut *connection)
+        .await?;
+        let number: i64 = row.try_get(0)?;
+        sqlx::query("DELETE FROM state_contents WHERE state = ?")
+            .bind(number)
+            .execute(&mut *connection)
+            .await?;
+        sqlx::query(
+            "INSERT INTO state_contents (state, blob) SELECT ?, unhex(value) FROM json_each(?)",
+        )
+        .bind(number)
+        .bind(&self.contents)
+        .execute(connection)
+        .await?;
+        Ok(Ok(()))
+    }
+}
+
+struct Remove {
+    workspace: WorkspaceId,
+    states: Vec<String>,
+}
+
+#[async_trait]
+impl Change for Remove {
+    type Output = Vec<String>;
+
+    async fn apply(&mut self, connection: &mut SqliteConnection) -> Outcome<Vec<String>> {
+        let mut gone = Vec::new();
+        for state in &self.states {
+            let row = sqlx::query("DELETE FROM states WHERE workspace = ? AND id = ? RETURNING no")
+                .bind(self.workspace.as_str())
+                .bind(state)
+                .fetch_optional(&mut *connection)
+                .await?;
+            let Some(row) = row else {
+                continue;
+            };
+            sqlx::query("DELETE FROM state_contents WHERE state = ?")
+                .bind(row.try_get::<i64, _>(0)?)
+                .execute(&mut *connection)
+                .await?;
+            gone.push(state.clone());
+        }
+        Ok(Ok(gone))
+    }
+}
+
+#[cfg(test)]
+#[path = "states_tests.rs"]
+mod tests;
