@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use tokio_util::sync::CancellationToken;
 
+use crate::limits::MAX_SHOWN_CHARS;
 use crate::{Caller, Revision, ToolRun};
 
 /// Runs one tool.
@@ -31,6 +32,12 @@ pub trait Executor: Send + Sync {
     /// Whether this result, which was just made, is all that came of the call, so that it may stand for the next one.
     fn is_all_it_did(&self, _result: &Json) -> bool {
         true
+    }
+
+    /// Characters of a result that are shown; a longer one is kept whole elsewhere. More than usual only for a tool that
+    /// itself is the way to read long texts in parts, and bounds them.
+    fn most_shown(&self) -> usize {
+        MAX_SHOWN_CHARS
     }
 
     /// Whether it ends by itself when the tool's time is over, and can then say more than that. It is stopped from
@@ -54,6 +61,8 @@ pub struct CallContext {
     pub caller: Arc<Caller>,
     /// Unique for this call; the same when it is tried again.
     pub call_id: String,
+    /// What whoever runs the block calls this call; of what a tool calls in its turn, that of the outer one.
+    pub asked_as: Option<Arc<str>>,
     /// 1 for the first try.
     pub attempt: u32,
     pub cancel: CancellationToken,

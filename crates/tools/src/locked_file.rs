@@ -74,27 +74,60 @@ pub fn update<T, E: From<LockedFileError>>(
     readers: Readers,
     change: impl FnOnce(Option<String>) -> Result<(Option<String>, T), E>,
 ) -> Result<T, E> {
-    // A linked file stays linked: what it points to is replaced.
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).map_err(LockedFileError::io(folder, "created"))?;
-
-    let lock_path = beside(path, ".lock");
-    let lock = private(OpenOptions::new().create(true).truncate(false).write(true))
-        .open(&lock_path)
-        .map_err(LockedFileError::io(&lock_path, "opened"))?;
-    lock.lock()
-        .map_err(LockedFileError::io(&lock_path, "locked"))?;
-
-    let (text, answer) = change(read(path, readers)?)?;
+    let file = Locked::open(path, readers)?;
+    let (text, answer) = change(file.read()?)?;
     if let Some(text) = text {
-        if text.len() as u64 > MAX_KEPT_FILE_BYTES {
-            return Err(LockedFileError::TooLarge(path.to_owned()).into());
-        }
-        replace(path, folder, readers, &text)?;
+        file.replace(&text)?;
     }
-    // The lock file stays: removing it would let two others lock two different files of this name.
     Ok(answer)
+}
+
+/// A file that nobody else changes while this lives: for changes that go together with others. Whoever holds one and
+/// wants a second takes them always in the same order.
+#[derive(Debug)]
+pub struct Locked {
+    path: PathBuf,
+    readers: Readers,
+    /// The lock file stays: removing it would let two others lock two different files of this name.
+    _lock: File,
+}
+
+impl Locked {
+    /// Waits until nobody else changes it. The folder is made where there is none.
+    pub fn open(path: &Path, readers: Readers) -> Result<Self, LockedFileError> {
+        // A linked file stays linked: what it points to is replaced.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let folder = folder_of(&path);
+        fs::create_dir_all(folder).map_err(LockedFileError::io(folder, "created"))?;
+        let lock_path = beside(&path, ".lock");
+        let lock = private(OpenOptions::new().create(true).truncate(false).write(true))
+            .open(&lock_path)
+            .map_err(LockedFileError::io(&lock_path, "opened"))?;
+        lock.lock()
+            .map_err(LockedFileError::io(&lock_path, "locked"))?;
+        Ok(Self {
+            path,
+            readers,
+            _lock: lock,
+        })
+    }
+
+    /// The whole text, or nothing if there is no file.
+    pub fn read(&self) -> Result<Option<String>, LockedFileError> {
+        read(&self.path, self.readers)
+    }
+
+    /// In one step: a reader sees the old text or the new one.
+    pub fn replace(&self, text: &str) -> Result<(), LockedFileError> {
+        if text.len() as u64 > MAX_KEPT_FILE_BYTES {
+            return Err(LockedFileError::TooLarge(self.path.clone()));
+        }
+        replace(&self.path, folder_of(&self.path), self.readers, text)
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("."))
 }
 
 fn replace(

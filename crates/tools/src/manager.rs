@@ -80,7 +80,7 @@ impl ToolManager {
             files: parts.files,
             policy: ArcSwap::from_pointee(parts.policy),
             approvals: Approvals::new(parts.approver, Some(parts.store.grants().clone())),
-            tasks: Arc::new(Tasks::new(parts.clock.clone())),
+            tasks: Arc::new(Tasks::kept(parts.clock.clone(), parts.store.tasks())),
             redactor: ArcSwap::from_pointee(Redactor::default()),
             store: parts.store,
             bus: parts.bus,

@@ -8,19 +8,26 @@ use innkeeper_store::{Claim, ClaimToken, StoreError};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
-use crate::block::{Ran, steps};
+use crate::block::{self, Ran, steps};
 use crate::limits::MAX_REQUEST_ID_CHARS;
+use crate::listener::{BlockOptions, BlockRan};
 use crate::pipeline::stop;
 use crate::pipeline::substitute::keys_named;
 use crate::run::ToolRun;
 
-pub(crate) async fn once(run: &ToolRun, block: &Block<'_>, id: &str) -> Vec<Observation> {
+pub(crate) async fn once(
+    run: &ToolRun,
+    block: &Block<'_>,
+    id: &str,
+    options: &BlockOptions,
+) -> BlockRan {
     if id.trim().is_empty() || id.chars().nth(MAX_REQUEST_ID_CHARS).is_some() {
         let why = format!("a request_id has 1 to {MAX_REQUEST_ID_CHARS} characters");
-        return told(run, block, stop(ErrorCode::ProtocolMalformed, why)).await;
+        let outcome = stop(ErrorCode::ProtocolMalformed, why);
+        return block::told(told(run, block, outcome).await, options).await;
     }
-    match claimed(run, block, id).await {
-        Ok(observations) => observations,
+    let told = match claimed(run, block, id, options).await {
+        Ok(ran) => return ran,
         Err(Refused::Outcome(outcome)) => told(run, block, outcome).await,
         Err(Refused::Store(error)) => {
             let outcome = Outcome::from(
@@ -31,7 +38,18 @@ pub(crate) async fn once(run: &ToolRun, block: &Block<'_>, id: &str) -> Vec<Obse
             );
             told(run, block, outcome).await
         }
-    }
+    };
+    block::told(told, options).await
+}
+
+/// What was kept of a block: its calls first, then what was said beyond them.
+async fn kept(block: &Block<'_>, observations: Json, options: &BlockOptions) -> Option<BlockRan> {
+    let mut calls: Vec<Observation> = serde_json::from_value(observations).ok()?;
+    let notes = calls.split_off(block.calls.len().min(calls.len()));
+    Some(BlockRan {
+        notes,
+        ..block::told(calls, options).await
+    })
 }
 
 enum Refused {
@@ -45,12 +63,21 @@ impl From<StoreError> for Refused {
     }
 }
 
-async fn claimed(run: &ToolRun, block: &Block<'_>, id: &str) -> Result<Vec<Observation>, Refused> {
+async fn claimed(
+    run: &ToolRun,
+    block: &Block<'_>,
+    id: &str,
+    options: &BlockOptions,
+) -> Result<BlockRan, Refused> {
     let requests = run.shared.store.requests();
     let content = content_of(block);
     loop {
         match requests.claim(&run.request_scope, id, &content).await? {
-            Claim::New(token) => return Ok(run_claimed(run, block, token).await),
+            Claim::New(token) => return Ok(run_claimed(run, block, token, options).await),
+            // Whoever has written its calls down knows where it was left.
+            Claim::Interrupted(token) if options.resumed => {
+                return Ok(run_claimed(run, block, token, options).await);
+            }
             Claim::Done { observations } => {
                 let again = stop(
                     ErrorCode::ToolSkipped,
@@ -59,7 +86,7 @@ async fn claimed(run: &ToolRun, block: &Block<'_>, id: &str) -> Result<Vec<Obser
                 for call in &block.calls {
                     run.note_unrun(call, &again).await;
                 }
-                return serde_json::from_value(observations).map_err(|_| {
+                return kept(block, observations, options).await.ok_or_else(|| {
                     Refused::Outcome(Outcome::OutcomeUnknown {
                         message: format!(
                             "request_id {id} was run before, but its outcome cannot be read"
@@ -79,7 +106,7 @@ async fn claimed(run: &ToolRun, block: &Block<'_>, id: &str) -> Result<Vec<Obser
                 };
                 let observations = told(run, block, outcome).await;
                 requests.finish(token, &json!(observations)).await?;
-                return Ok(observations);
+                return Ok(block::told(observations, options).await);
             }
             Claim::Conflict => {
                 return Err(Refused::Outcome(Outcome::Error(Failure::new(
@@ -93,18 +120,25 @@ async fn claimed(run: &ToolRun, block: &Block<'_>, id: &str) -> Result<Vec<Obser
     }
 }
 
-async fn run_claimed(run: &ToolRun, block: &Block<'_>, token: ClaimToken) -> Vec<Observation> {
+async fn run_claimed(
+    run: &ToolRun,
+    block: &Block<'_>,
+    token: ClaimToken,
+    options: &BlockOptions,
+) -> BlockRan {
     let requests = run.shared.store.requests();
-    let Ran {
-        mut observations,
-        has_run,
-    } = steps(run, block).await;
+    let Ran { mut told, has_run } = steps(run, block, options).await;
+    if told.broken.is_some() {
+        // It will be gone on with; until then nobody else may take the id.
+        return told;
+    }
+    let all: Vec<&Observation> = told.calls.iter().chain(&told.notes).collect();
     let kept = match has_run {
-        true => requests.finish(token, &json!(observations)).await,
+        true => requests.finish(token, &json!(all)).await,
         false => requests.release(token).await,
     };
     if let Err(error) = kept {
-        observations.push(Observation::new(
+        told.notes.push(Observation::new(
             "",
             Outcome::Notice {
                 reason: "request_not_kept".to_owned(),
@@ -114,7 +148,7 @@ async fn run_claimed(run: &ToolRun, block: &Block<'_>, token: ClaimToken) -> Vec
             },
         ));
     }
-    observations
+    told
 }
 
 /// One observation and one audit entry for each call, so that nobody waits for an answer.

@@ -16,13 +16,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::budget::Budget;
 use crate::limits::{MAX_NESTED_CALLS, MAX_WAIT};
+use crate::listener::{BlockOptions, BlockRan, CallPlace};
 use crate::manager::Shared;
 use crate::pipeline::ready::{self, Ready};
 use crate::pipeline::trail::{Trail, unwritable};
 use crate::pipeline::{call, stop};
 use crate::registry::{Lookup, Scope, Snapshot};
 use crate::task::{Entry, TaskRecord};
-use crate::{BudgetLimits, Caller, Progress, ToolError, block, mention};
+use crate::{BudgetLimits, CallListener, Caller, Progress, SpillPlace, ToolError, block, mention};
 
 /// What a run is given beyond its caller.
 #[derive(Debug, Clone, Default)]
@@ -30,6 +31,8 @@ pub struct RunOptions {
     pub budget: BudgetLimits,
     pub cancel: CancellationToken,
     pub results: ResultLength,
+    /// Where long results go; files of the project if nothing else is said.
+    pub spill: Option<Arc<dyn SpillPlace>>,
     /// Within what a `request_id` means one thing; the run's own id if nothing else is said.
     pub request_scope: Option<String>,
     /// Which nodes of plugins workflows may use that are called in this run.
@@ -68,12 +71,15 @@ pub struct ToolRun {
     pub(crate) cancel: CancellationToken,
     pub(crate) request_scope: Arc<str>,
     pub(crate) results: ResultLength,
+    pub(crate) spill: Option<Arc<dyn SpillPlace>>,
     pub(crate) nodes: NodeReach,
     /// Who hears how far calls are.
     pub(crate) progress: Progress,
     /// What the node that calls lends of the results that are kept.
     pub(crate) kept: Option<Kept>,
     pub(crate) is_fresh: bool,
+    /// The call of a block that this is part of.
+    pub(crate) place: Option<CallPlace>,
     /// Tools that are being called and call others, the outermost first.
     chain: Arc<[String]>,
     names: Arc<Mutex<HashMap<Protocol, Arc<Aliases>>>>,
@@ -128,11 +134,13 @@ impl ToolRun {
             progress: Progress::default(),
             kept: None,
             is_fresh: options.fresh,
+            place: None,
             chain: Arc::default(),
             shared,
             budget: Arc::new(Budget::new(options.budget)),
             cancel: options.cancel,
             results: options.results,
+            spill: options.spill,
             nodes: options.nodes,
             request_scope: scope.into(),
             caller: Arc::new(caller),
@@ -157,6 +165,10 @@ impl ToolRun {
             chain: chain.into(),
             results: ResultLength::Whole,
             progress: Progress::default(),
+            place: self.place.clone().map(|place| CallPlace {
+                listener: None,
+                ..place
+            }),
             ..self.keeping_nothing()
         })
     }
@@ -314,6 +326,24 @@ impl ToolRun {
         block::run(self, block).await
     }
 
+    /// The same, told to a listener call by call, and from where it was left.
+    pub async fn run_block_with(&self, block: &Block<'_>, options: BlockOptions) -> BlockRan {
+        block::run_with(self, block, options).await
+    }
+
+    /// The same run for one call of a block.
+    pub(crate) fn at(&self, place: CallPlace) -> Self {
+        Self {
+            place: Some(place),
+            ..self.clone()
+        }
+    }
+
+    pub(crate) fn listener(&self) -> Option<(&Arc<dyn CallListener>, usize)> {
+        let place = self.place.as_ref()?;
+        Some((place.listener.as_ref()?, place.position))
+    }
+
     /// A single call that stands in no block.
     pub async fn run_call(&self, request: &ToolCallRequest<'_>) -> Observation {
         let passed = call::pass(self, request, None).await;
@@ -329,6 +359,20 @@ impl ToolRun {
             .iter()
             .filter_map(|entry| entry.tell())
             .collect()
+    }
+
+    /// Waits until a task of this run has ended whose end was not given yet.
+    pub async fn any_task_ended(&self) {
+        let mut open = self.entries();
+        open.retain(|entry| !entry.is_told());
+        if open.is_empty() {
+            return std::future::pending().await;
+        }
+        let mut ends = Vec::with_capacity(open.len());
+        for entry in &open {
+            ends.push(Box::pin(entry.ended()));
+        }
+        futures_util::future::select_all(ends).await;
     }
 
     /// Waits until no task of this run is at work.

@@ -162,7 +162,11 @@ impl Secrets {
                 };
             }
             let holds_others = table.get(key).is_some_and(Item::is_table_like);
-            Ok(!holds_others && table.remove(key).is_some())
+            let removed = !holds_others && table.remove(key).is_some();
+            if removed {
+                drop_empty(document.as_table_mut(), tables);
+            }
+            Ok(removed)
         })
     }
 
@@ -180,11 +184,11 @@ impl Secrets {
     }
 
     fn read(&self) -> Result<DocumentMut, SecretsError> {
-        self.parse(locked_file::read(&self.path, Readers::Owner)?)
+        let text = locked_file::read(&self.path, Readers::Owner)?;
+        self.parse(text.as_deref().unwrap_or_default())
     }
 
-    fn parse(&self, text: Option<String>) -> Result<DocumentMut, SecretsError> {
-        let text = text.unwrap_or_else(|| HEADER.to_owned());
+    fn parse(&self, text: &str) -> Result<DocumentMut, SecretsError> {
         text.parse().map_err(|error: toml_edit::TomlError| {
             let before = error.span().and_then(|span| text.get(..span.start));
             SecretsError::Malformed {
@@ -199,10 +203,73 @@ impl Secrets {
         change: impl FnOnce(&mut DocumentMut) -> Result<bool, SecretsError>,
     ) -> Result<bool, SecretsError> {
         locked_file::update(&self.path, Readers::Owner, |text| {
-            let mut document = self.parse(text)?;
+            let text = text.unwrap_or_else(|| HEADER.to_owned());
+            // What stands above everything belongs to the file and not to the entry below it.
+            let (above, entries) = text.split_at(end_of_opening(&text));
+            let mut document = match entries.is_empty() {
+                true => DocumentMut::new(),
+                // A mistake is told with its line in the whole file.
+                false => {
+                    let lines = "\n".repeat(above.matches('\n').count());
+                    self.parse(&format!("{lines}{entries}"))?
+                }
+            };
             let changed = change(&mut document)?;
-            Ok((changed.then(|| document.to_string()), changed))
+            let entries = document.to_string();
+            let entries = entries.trim_start_matches('\n');
+            let is_apart = above
+                .lines()
+                .next_back()
+                .is_none_or(|line| line.trim().is_empty());
+            let gap = if is_apart { "" } else { "\n" };
+            Ok((changed.then(|| format!("{above}{gap}{entries}")), changed))
         })
+    }
+}
+
+/// Where the comments at the top of a file end that have a blank line after them, or nothing at all.
+fn end_of_opening(text: &str) -> usize {
+    let mut end = 0;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let said = line.trim();
+        if !said.is_empty() && !said.starts_with('#') {
+            return end;
+        }
+        at += line.len();
+        if said.is_empty() {
+            end = at;
+        }
+    }
+    at
+}
+
+/// Takes out the innermost of these tables, and those around it, as long as nothing is in them and nobody has written
+/// anything about them.
+fn drop_empty(root: &mut Table, tables: &[String]) {
+    let Some((last, around)) = tables.split_last() else {
+        return;
+    };
+    let mut table: &mut dyn TableLike = root;
+    for part in around {
+        table = match table.get_mut(part).and_then(Item::as_table_like_mut) {
+            Some(inner) => inner,
+            None => return,
+        };
+    }
+    let is_done = table.get(last).is_some_and(|item| {
+        let decor = item.as_table().map(Table::decor);
+        let is_told_of = decor.is_some_and(|decor| {
+            let parts = [decor.prefix(), decor.suffix()];
+            let mut parts = parts.into_iter().flatten();
+            parts.any(|part| part.as_str().is_some_and(|part| part.contains('#')))
+        });
+        let is_empty = item.as_table_like().is_some_and(TableLike::is_empty);
+        is_empty && !is_told_of
+    });
+    if is_done {
+        table.remove(last);
+        drop_empty(root, around);
     }
 }
 

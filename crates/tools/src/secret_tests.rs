@@ -144,6 +144,71 @@ fn a_name_that_others_go_on_from_holds_no_secret_and_takes_none_away() {
 }
 
 #[test]
+fn the_file_stays_tidy_over_its_life() {
+    let (folder, secrets) = in_folder(None);
+    let text = || fs::read_to_string(folder.path().join("secrets.toml")).unwrap();
+    let set = |key: &str| secrets.set(&name(key), &Secret::new("some value"));
+    set("models.one").unwrap();
+    let first = format!("{HEADER}[models]\none = \"some value\"\n");
+    assert_eq!(text(), first);
+    set("plugins.a.key").unwrap();
+    assert_eq!(
+        text(),
+        format!("{first}\n[plugins.a]\nkey = \"some value\"\n")
+    );
+    // Whoever is gone leaves nothing behind, and takes nothing of the file's with it.
+    assert!(secrets.remove(&name("models.one")).unwrap());
+    assert_eq!(
+        text(),
+        format!("{HEADER}[plugins.a]\nkey = \"some value\"\n")
+    );
+    assert!(secrets.remove(&name("plugins.a.key")).unwrap());
+    assert_eq!(text(), HEADER);
+    set("models.one").unwrap();
+    assert_eq!(text(), first);
+}
+
+#[test]
+fn tables_that_somebody_wrote_about_stay() {
+    for (before, after) in [
+        (
+            "# mine\n[models]\nx = \"some value\"\n",
+            "# mine\n[models]\n",
+        ),
+        ("[models] # paid\nx = \"some value\"\n", "[models] # paid\n"),
+        (
+            "[models.a]\nx = \"some value\"\n[models]\ny = \"some value\"\n",
+            "[models]\ny = \"some value\"\n",
+        ),
+        (
+            "# a\n\n# b\n[models]\nx = \"some value\"\ny = \"some value\"\n",
+            "# a\n\n# b\n[models]\ny = \"some value\"\n",
+        ),
+        (
+            "# a\r\n\r\n[models]\r\nx = \"some value\"\r\n",
+            "# a\r\n\r\n",
+        ),
+    ] {
+        let (folder, secrets) = in_folder(Some(before));
+        let gone = secrets.remove(&name("models.x")).unwrap()
+            || secrets.remove(&name("models.a.x")).unwrap();
+        assert!(gone, "{before}");
+        let now = fs::read_to_string(folder.path().join("secrets.toml")).unwrap();
+        assert_eq!(now, after);
+    }
+    let (folder, secrets) = in_folder(Some("# only words"));
+    secrets
+        .set(&name("models.x"), &Secret::new("some value"))
+        .unwrap();
+    let now = fs::read_to_string(folder.path().join("secrets.toml")).unwrap();
+    assert!(now.starts_with("# only words\n"), "{now}");
+    assert_eq!(secrets.names().unwrap(), [name("models.x")]);
+    let (_folder, secrets) = in_folder(Some("# a\n\n[models]\nx = oops\n"));
+    let error = secrets.set(&name("models.y"), &Secret::new("some value"));
+    assert!(error.unwrap_err().to_string().contains("line 4"));
+}
+
+#[test]
 fn the_file_is_for_its_owner_alone() {
     let (folder, secrets) = in_folder(None);
     let path = folder.path().join("secrets.toml");

@@ -125,9 +125,13 @@ struct TaskTool {
 impl Executor for TaskTool {
     async fn execute(&self, call: Invocation) -> Result<Json, ToolError> {
         match self.verb {
-            Verb::Status => Ok(shown(&*self.one(&call)?)),
+            Verb::Status => Ok(shown(&*self.one(&call).await?)),
             Verb::Cancel => {
-                let entry = self.one(&call)?;
+                let entry = self.one(&call).await?;
+                if entry.is_elsewhere() {
+                    let message = "another process is at work on it; only that one can stop it";
+                    return Err(ToolError::unavailable(message).because("task.elsewhere"));
+                }
                 entry.cancel.cancel();
                 entry.ended().await;
                 Ok(shown(&entry))
@@ -136,7 +140,8 @@ impl Executor for TaskTool {
                 let wanted = text(&call.arguments, "status");
                 let tasks: Vec<_> = self
                     .tasks
-                    .entries(&call.context.caller.run)
+                    .all(&call.context.caller.run)
+                    .await?
                     .iter()
                     .map(|entry| brief(entry))
                     .filter(|task| wanted.is_none_or(|wanted| task["status"] == wanted))
@@ -149,13 +154,15 @@ impl Executor for TaskTool {
 }
 
 impl TaskTool {
-    fn one(&self, call: &Invocation) -> Result<Arc<Entry>, ToolError> {
-        self.find(call, text(&call.arguments, "task_id").unwrap_or_default())
+    async fn one(&self, call: &Invocation) -> Result<Arc<Entry>, ToolError> {
+        let id = text(&call.arguments, "task_id").unwrap_or_default();
+        self.find(call, id).await
     }
 
-    fn find(&self, call: &Invocation, id: &str) -> Result<Arc<Entry>, ToolError> {
+    async fn find(&self, call: &Invocation, id: &str) -> Result<Arc<Entry>, ToolError> {
         self.tasks
-            .entry(&call.context.caller.run, id)
+            .find(&call.context.caller.run, id)
+            .await?
             .ok_or_else(|| {
                 ToolError::invalid(format!(
                     "this run has no task '{id}'; task.list shows those it has"
@@ -167,11 +174,13 @@ impl TaskTool {
     async fn wait(&self, call: &Invocation) -> Result<Json, ToolError> {
         let entries: Vec<Arc<Entry>> = match call.arguments.get("task_ids").and_then(Json::as_array)
         {
-            Some(ids) => ids
-                .iter()
-                .filter_map(Json::as_str)
-                .map(|id| self.find(call, id))
-                .collect::<Result<_, _>>()?,
+            Some(ids) => {
+                let mut found = Vec::with_capacity(ids.len());
+                for id in ids.iter().filter_map(Json::as_str) {
+                    found.push(self.find(call, id).await?);
+                }
+                found
+            }
             None => self
                 .tasks
                 .entries(&call.context.caller.run)

@@ -36,6 +36,7 @@ pub(super) fn invocation(tool: &Tool, arguments: Json, cancel: CancellationToken
         context: CallContext {
             caller: Arc::new(caller()),
             call_id: "call_1".to_owned(),
+            asked_as: None,
             attempt: 1,
             cancel,
             progress: Progress::default(),

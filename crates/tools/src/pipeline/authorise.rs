@@ -116,6 +116,10 @@ async fn settle(
         shown.unwrap_or_else(|| trail.arguments().clone()),
         &verdict,
     );
+    if let Some((listener, position)) = run.listener() {
+        listener.asking(position, &request).await?;
+    }
+    let asked = request.clone();
     let settled = tokio::select! {
         settled = shared.approvals.settle(&verdict, request) => settled,
         () = run.cancel.cancelled() => {
@@ -123,6 +127,11 @@ async fn settle(
         }
     };
     trail.approved(settled.by.as_str());
+    if let Some((listener, position)) = run.listener() {
+        let reason = settled.reason.as_deref();
+        let told = listener.answered(position, &asked, settled.allowed, reason);
+        told.await?;
+    }
     match settled.allowed {
         true => Ok(()),
         false => Err(Outcome::Denied {

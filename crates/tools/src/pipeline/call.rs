@@ -16,10 +16,10 @@ use super::substitute::{Unresolved, Values, fill, mentions};
 use super::trail::Trail;
 use super::validate::Faults;
 use super::{authorise, before, bind, execute, fetch, launch, resolve, stop};
-use crate::ToolError;
 use crate::registry::Tool;
 use crate::run::ToolRun;
-use crate::task::Entry;
+use crate::task::{Entry, Registered};
+use crate::{Starting, ToolError};
 
 /// What came of a call, for the block it stands in.
 pub(crate) struct Passed {
@@ -144,27 +144,46 @@ pub(super) async fn perform(
         false => None,
     };
     let kept = place.as_ref().and_then(Place::take);
-    if kept.is_none() && tool.has_effects() {
-        trail.begin_effect().await?;
+    // A task can be stopped by itself.
+    let cancel = match is_sync {
+        true => run.cancel.clone(),
+        false => run.cancel.child_token(),
+    };
+    let task = match is_sync {
+        true => None,
+        false => Some(launch::register(
+            run,
+            tool.definition(),
+            &arguments,
+            &way.call_id,
+            cancel.clone(),
+        )?),
+    };
+    if kept.is_none()
+        && let Err(outcome) = begin(run, &tool, task.as_ref(), trail).await
+    {
+        if let Some(task) = task {
+            task.withdraw().await;
+        }
+        return Err(outcome);
     }
 
     let job = Job {
         arguments,
         caller: run.caller.clone(),
         call_id: way.call_id.clone(),
+        asked_as: run.place.as_ref().and_then(|place| place.asked_as.clone()),
         retry: request.retry,
-        // A task can be stopped by itself.
-        cancel: match tool.definition().execution.mode {
-            ExecutionMode::Sync => run.cancel.clone(),
-            ExecutionMode::Async => run.cancel.child_token(),
-        },
+        cancel,
         run: run.cancel.clone(),
         results: run.results,
+        // A task ends when its call is long over.
+        spill: run.spill.clone().filter(|_| is_sync),
         within: Some(run.keeping_nothing()),
         tool,
     };
-    match job.tool.definition().execution.mode {
-        ExecutionMode::Sync => {
+    match task.and_then(Registered::begin) {
+        None => {
             let ended = match kept {
                 Some(result) => {
                     trail.answered_from_kept();
@@ -183,8 +202,8 @@ pub(super) async fn perform(
             }
             Ok(finish(&run.shared, run.snapshot.hooks(), &job, ended, trail).await)
         }
-        ExecutionMode::Async => {
-            let (outcome, task) = launch::launch(run, job, request, trail)?;
+        Some(completion) => {
+            let (outcome, task) = launch::launch(run, job, request, completion, trail);
             way.has_run = true;
             way.task = Some(task);
             Ok(Finished {
@@ -193,6 +212,43 @@ pub(super) async fn perform(
             })
         }
     }
+}
+
+/// Written down wherever it has to be, before anything is done.
+async fn begin(
+    run: &ToolRun,
+    tool: &Tool,
+    task: Option<&Registered>,
+    trail: &mut Trail,
+) -> Result<(), Outcome> {
+    let has_effects = tool.has_effects();
+    let audited = async {
+        match has_effects {
+            true => trail.begin_effect().await,
+            false => Ok(()),
+        }
+    };
+    let told = async {
+        let Some((listener, position)) = run.listener() else {
+            return Ok(());
+        };
+        let tool = tool.definition();
+        let starting = Starting {
+            position,
+            tool,
+            is_repeatable: tool.execution.idempotent || !has_effects,
+        };
+        listener.starting(starting).await.map_err(Outcome::from)
+    };
+    let kept = async {
+        match task {
+            Some(task) => task.keep().await.map_err(Outcome::from),
+            None => Ok(()),
+        }
+    };
+    // All of them wait for the disk, so they wait together.
+    let (audited, told, kept) = tokio::join!(audited, told, kept);
+    audited.and(told).and(kept)
 }
 
 fn substituted<'r>(

@@ -16,7 +16,9 @@ use crate::limits::{
 };
 use crate::registry::Tool;
 use crate::unwind::{Panicked, caught};
-use crate::{CallContext, Caller, Invocation, Progress, ResultLength, ToolError, ToolRun};
+use crate::{
+    CallContext, Caller, Invocation, Progress, ResultLength, SpillPlace, ToolError, ToolRun,
+};
 
 /// A call that may run: everything was checked.
 #[derive(Clone)]
@@ -25,12 +27,15 @@ pub(crate) struct Job {
     pub(crate) arguments: Map<String, Json>,
     pub(crate) caller: Arc<Caller>,
     pub(crate) call_id: String,
+    /// What whoever runs the block calls it.
+    pub(crate) asked_as: Option<Arc<str>>,
     /// How often it is tried again.
     pub(crate) retry: u8,
     pub(crate) cancel: CancellationToken,
     /// Stops the whole run.
     pub(crate) run: CancellationToken,
     pub(crate) results: ResultLength,
+    pub(crate) spill: Option<Arc<dyn SpillPlace>>,
     /// For tools that call others.
     pub(crate) within: Option<ToolRun>,
 }
@@ -91,6 +96,7 @@ async fn attempt(job: &Job, attempt: u32, progress: &Progress) -> Result<Json, S
         context: CallContext {
             caller: job.caller.clone(),
             call_id: job.call_id.clone(),
+            asked_as: job.asked_as.clone(),
             attempt,
             cancel,
             progress: progress.clone(),

@@ -74,10 +74,12 @@ fn job_for(retry: u8, executor: Arc<dyn Executor>) -> Job {
         arguments: Map::new(),
         caller: Arc::new(Caller::person(RunId::new("r"))),
         call_id: "c".into(),
+        asked_as: None,
         retry,
         cancel: CancellationToken::new(),
         run: CancellationToken::new(),
         results: ResultLength::Capped,
+        spill: None,
         within: None,
     }
 }

@@ -4,6 +4,7 @@
 //! Secrets go out and hooks are asked before anything is written to a file: what an observation hides must not stand
 //! in the file that it points to.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use innkeeper_protocol::{ErrorCode, Failure, Outcome, Spilled};
@@ -17,7 +18,7 @@ use crate::file::WriteMode;
 use crate::hook::Hooks;
 use crate::limits::{MAX_RESULT_BYTES, MAX_SHOWN_CHARS, MAX_TOLD_BEGINNING};
 use crate::manager::Shared;
-use crate::{FileError, FileUri, Redactor, ResultLength};
+use crate::{FileError, FileUri, Redactor, ResultLength, SpillPlace};
 
 /// What became of a call.
 pub(crate) struct Finished {
@@ -35,8 +36,42 @@ struct Shown {
 
 /// A result that is too long to be shown.
 struct Whole {
-    uri: FileUri,
+    place: WholePlace,
     text: String,
+}
+
+enum WholePlace {
+    File(FileUri),
+    OfRun {
+        place: Arc<dyn SpillPlace>,
+        call: Arc<str>,
+        ending: &'static str,
+    },
+}
+
+impl WholePlace {
+    fn of(shared: &Shared, job: &Job, ending: &'static str) -> Result<Self, FileError> {
+        if let (Some(place), Some(call)) = (&job.spill, &job.asked_as) {
+            return Ok(Self::OfRun {
+                place: place.clone(),
+                call: call.clone(),
+                ending,
+            });
+        }
+        let name = format!("outputs/results/{}.{ending}", job.call_id);
+        shared.files.resolve(&job.caller, &name).map(Self::File)
+    }
+
+    fn reference(&self) -> String {
+        match self {
+            Self::File(uri) => uri.to_string(),
+            Self::OfRun {
+                place,
+                call,
+                ending,
+            } => place.reference(call, ending),
+        }
+    }
 }
 
 pub(crate) async fn finish(
@@ -111,13 +146,14 @@ fn checked(job: &Job, redactor: &Redactor, mut result: Json) -> Result<Json, Sto
     )))
 }
 
-/// A long result goes to a file of the project; the model gets the beginning and the way to the rest.
+/// A long result goes to a place of the run, or to a file of the project; the model gets the beginning and the way to the rest.
 fn capped(shared: &Arc<Shared>, job: &Job, result: &Json) -> Shown {
     let (text, ending) = match result {
         Json::String(text) => (text.clone(), "txt"),
         other => (other.to_string(), "json"),
     };
     let chars = text.chars().count() as u64;
+    let most = job.tool.executor().most_shown();
     let (outcome, whole) = if text.len() > MAX_RESULT_BYTES {
         let outcome = stop(
             ErrorCode::ToolResultInvalid,
@@ -127,24 +163,23 @@ fn capped(shared: &Arc<Shared>, job: &Job, result: &Json) -> Shown {
             ),
         );
         (outcome, None)
-    } else if job.results == ResultLength::Whole || chars <= MAX_SHOWN_CHARS as u64 {
+    } else if job.results == ResultLength::Whole || chars <= most as u64 {
         let outcome = Outcome::Success {
             result: result.clone(),
             spilled: None,
         };
         (outcome, None)
     } else {
-        let name = format!("outputs/results/{}.{ending}", job.call_id);
-        match shared.files.resolve(&job.caller, &name) {
-            Ok(uri) => {
+        match WholePlace::of(shared, job, ending) {
+            Ok(place) => {
                 let outcome = Outcome::Success {
                     result: beginning(&text, MAX_SHOWN_CHARS).into(),
                     spilled: Some(Spilled {
-                        reference: uri.to_string(),
+                        reference: place.reference(),
                         chars,
                     }),
                 };
-                (outcome, Some(Whole { uri, text }))
+                (outcome, Some(Whole { place, text }))
             }
             Err(error) => {
                 let begins = beginning(&text, MAX_TOLD_BEGINNING);
@@ -161,17 +196,29 @@ fn capped(shared: &Arc<Shared>, job: &Job, result: &Json) -> Shown {
 
 /// `Err` is what the model is told instead.
 async fn keep(shared: &Arc<Shared>, whole: Whole) -> Result<(), Outcome> {
-    let Whole { uri, text } = whole;
+    let Whole { place, text } = whole;
     let begins = beginning(&text, MAX_TOLD_BEGINNING);
     let chars = text.chars().count();
-    let bytes = text.into_bytes();
-    let written = shared.files.write(&uri, bytes, WriteMode::Replace).await;
-    written
-        .map(drop)
-        .map_err(|error| not_kept(chars, &begins, &error))
+    match place {
+        WholePlace::File(uri) => {
+            let bytes = text.into_bytes();
+            let written = shared.files.write(&uri, bytes, WriteMode::Replace).await;
+            written
+                .map(drop)
+                .map_err(|error| not_kept(chars, &begins, &error))
+        }
+        WholePlace::OfRun {
+            place,
+            call,
+            ending,
+        } => {
+            let kept = place.keep(&call, ending, text).await;
+            kept.map_err(|error| not_kept(chars, &begins, &error))
+        }
+    }
 }
 
-fn not_kept(chars: usize, begins: &str, error: &FileError) -> Outcome {
+fn not_kept(chars: usize, begins: &str, error: &dyn Display) -> Outcome {
     Outcome::Error(Failure {
         reason: Some("result.not_kept".to_owned()),
         ..Failure::new(

@@ -5,30 +5,40 @@ use std::sync::Arc;
 use innkeeper_protocol::{Observation, Outcome, ToolCallRequest, ToolDefinition, key};
 use innkeeper_store::BusEvent;
 use serde_json::{Map, Value as Json, json};
+use tokio_util::sync::CancellationToken;
 
 use super::execute::{self, Job};
 use super::finish::finish;
 use super::trail::Trail;
 use crate::limits::MAX_KEPT_RESULT_BYTES;
 use crate::run::ToolRun;
-use crate::task::{Completion, Entry};
-use crate::{Progress, ProgressSink, Redactor, Room};
+use crate::task::{Completion, Entry, Registered};
+use crate::{Progress, ProgressSink, Redactor, Room, ToolError};
 
+/// A place in the table, for a task that is about to begin.
+pub(super) fn register(
+    run: &ToolRun,
+    tool: &ToolDefinition,
+    arguments: &Map<String, Json>,
+    call_id: &str,
+    cancel: CancellationToken,
+) -> Result<Registered, ToolError> {
+    let promises = promised(run, tool, arguments);
+    let tasks = &run.shared.tasks;
+    tasks.register(tool.id.as_str(), &run.caller.run, call_id, promises, cancel)
+}
+
+/// It has been written down that it begins.
 pub(super) fn launch(
     run: &ToolRun,
     job: Job,
     request: &ToolCallRequest<'_>,
+    completion: Completion,
     trail: &mut Trail,
-) -> Result<(Outcome, Arc<Entry>), Outcome> {
+) -> (Outcome, Arc<Entry>) {
     let definition = job.tool.definition();
-    let promises = promised(run, definition, &job.arguments);
-    let (task_id, entry) = run.shared.tasks.start(
-        definition.id.as_str(),
-        &run.caller.run,
-        &job.call_id,
-        promises,
-        job.cancel.clone(),
-    )?;
+    let entry = completion.entry().clone();
+    let task_id = entry.record().task_id;
     let observation = Observation {
         call_id: request.call_id.as_deref().map(str::to_owned),
         index: request.index,
@@ -40,9 +50,9 @@ pub(super) fn launch(
         )
     };
     let started = observation.outcome.clone();
-    let work = work(run.clone(), job, observation, entry.clone(), trail.fork());
+    let work = work(run.clone(), job, observation, completion, trail.fork());
     tokio::spawn(work);
-    Ok((started, entry))
+    (started, entry)
 }
 
 /// Progress goes to people before the result has passed the pipeline.
@@ -99,16 +109,16 @@ async fn work(
     run: ToolRun,
     job: Job,
     mut observation: Observation,
-    entry: Arc<Entry>,
+    completion: Completion,
     mut trail: Trail,
 ) {
-    let completion = Completion::of(entry.clone());
+    let entry = completion.entry().clone();
     let progress = heard(&run, Some(entry.clone()));
     let ended = execute::run(&job, &progress).await;
     let finished = finish(&run.shared, run.snapshot.hooks(), &job, ended, &mut trail).await;
-    run.note(trail, &finished.outcome).await;
     observation.outcome = finished.outcome;
     observation.task = Some(entry.record().task_id.to_string());
+    let outcome = observation.outcome.clone();
     let payload = json!({
         "taskId": observation.task,
         "tool": observation.tool,
@@ -118,7 +128,10 @@ async fn work(
     let full = finished
         .full
         .filter(|full| full.to_string().len() <= MAX_KEPT_RESULT_BYTES);
-    completion.complete(observation, full);
+    let record = entry.ended_as(observation);
+    // An end that cannot be written is told all the same; after a restart its outcome is unknown.
+    let (_, ()) = tokio::join!(run.shared.tasks.keep(&record), run.note(trail, &outcome));
+    completion.complete(record, full);
     let event = BusEvent::new("task.completed", format!("run:{}", run.caller.run), payload);
     // Whoever waits has the table; the event is for those who listen.
     let _ = run.shared.bus.publish(event).await;

@@ -139,6 +139,7 @@ impl House {
             context: CallContext {
                 caller: Arc::new(Caller::person(RunId::new("run_1"))),
                 call_id: "call-1".into(),
+                asked_as: None,
                 attempt: 1,
                 cancel: CancellationToken::new(),
                 progress: Progress::to(self.heard.clone()),
@@ -303,6 +304,7 @@ print(json.dumps({"success": True, "files": [{"uri": "user://projects/default/a"
             context: CallContext {
                 caller: Arc::new(Caller::person(RunId::new("run_1"))),
                 call_id: "c".into(),
+                asked_as: None,
                 attempt: 1,
                 cancel: CancellationToken::new(),
                 progress: Progress::default(),

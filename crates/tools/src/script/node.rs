@@ -111,6 +111,7 @@ impl ScriptNode {
             context: CallContext {
                 caller: context.caller,
                 call_id: context.call_id,
+                asked_as: None,
                 attempt: context.attempt,
                 cancel: context.cancel,
                 progress: Progress::to(pieces.clone()),

@@ -150,6 +150,7 @@ impl House {
             context: CallContext {
                 caller: Arc::new(Caller::person(RunId::new("run_1"))),
                 call_id: "call-1".into(),
+                asked_as: None,
                 attempt: 1,
                 cancel: CancellationToken::new(),
                 progress: Progress::default(),

@@ -1,8 +1,9 @@
 //! Async tools at work: a handle at once, the end as an event and an observation.
 //!
-//! Owns the table of tasks. A [`TaskRecord`] has the shape in which it can be kept on disk; who may see which
-//! task is decided by the run that started it.
+//! Owns the table of tasks and what of it is on disk (`keep.rs`). Who may see which task is decided by the run that
+//! started it.
 
+mod keep;
 mod partial;
 mod table;
 
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use partial::TaskPartial;
 pub use table::Tasks;
-pub(crate) use table::{Completion, Entry};
+pub(crate) use table::{Completion, Entry, Registered};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

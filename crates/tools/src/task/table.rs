@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use innkeeper_protocol::event::{RunId, TaskId};
 use innkeeper_protocol::{Observation, Outcome};
-use jiff::Timestamp;
+use innkeeper_store::TaskStore;
 use serde_json::Value as Json;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -18,7 +18,9 @@ use crate::{Clock, ProgressSink, ToolError};
 /// All tasks of the platform. Ids sort by the time they were made.
 pub struct Tasks {
     table: Mutex<BTreeMap<TaskId, Arc<Entry>>>,
-    clock: Arc<dyn Clock>,
+    pub(super) clock: Arc<dyn Clock>,
+    /// `None`: they end with the process.
+    pub(super) store: Option<Arc<dyn TaskStore>>,
 }
 
 /// One task: its record as it changes, and the way to stop it.
@@ -29,6 +31,8 @@ pub(crate) struct Entry {
     full: Mutex<Full>,
     /// Its end was given to the run as an observation.
     told: AtomicBool,
+    /// Another process is at it, or was: it can be looked at, but not stopped.
+    is_elsewhere: bool,
     clock: Arc<dyn Clock>,
 }
 
@@ -44,6 +48,7 @@ impl Tasks {
         Self {
             table: Mutex::default(),
             clock,
+            store: None,
         }
     }
 
@@ -85,11 +90,28 @@ impl Tasks {
             cancel,
             full: Mutex::new(Full::Wanted(None)),
             told: AtomicBool::new(false),
+            is_elsewhere: false,
             clock: self.clock.clone(),
         });
         make_room(&mut table);
         table.insert(id.clone(), entry.clone());
         Ok((id, entry))
+    }
+
+    /// For a task that is about to begin.
+    pub(crate) fn register(
+        self: &Arc<Self>,
+        tool: &str,
+        run: &RunId,
+        call_id: &str,
+        promises: Vec<String>,
+        cancel: CancellationToken,
+    ) -> Result<Registered, ToolError> {
+        let (_, entry) = self.start(tool, run, call_id, promises, cancel)?;
+        Ok(Registered {
+            tasks: self.clone(),
+            entry: Some(entry),
+        })
     }
 
     pub(crate) fn entry(&self, run: &RunId, id: &str) -> Option<Arc<Entry>> {
@@ -135,7 +157,61 @@ fn make_room(table: &mut BTreeMap<TaskId, Arc<Entry>>) {
     }
 }
 
+/// A task that has its place in the table and has not begun. Dropped, it was never there.
+pub(crate) struct Registered {
+    tasks: Arc<Tasks>,
+    entry: Option<Arc<Entry>>,
+}
+
+impl Registered {
+    /// On disk, so that not even a crash makes it forgotten.
+    pub(crate) async fn keep(&self) -> Result<(), ToolError> {
+        match &self.entry {
+            Some(entry) => self.tasks.keep(&entry.record()).await,
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) async fn withdraw(mut self) {
+        if let Some(id) = self.leave() {
+            self.tasks.forget(&id).await;
+        }
+    }
+
+    pub(crate) fn begin(mut self) -> Option<Completion> {
+        self.entry.take().map(Completion::of)
+    }
+
+    fn leave(&mut self) -> Option<TaskId> {
+        let id = self.entry.take()?.record().task_id;
+        self.tasks.lock().remove(&id);
+        Some(id)
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
 impl Entry {
+    /// As it was found on disk. Whoever looks at it has asked, so it is not told by itself.
+    pub(super) fn of_before(record: TaskRecord, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            is_elsewhere: !record.status.is_final(),
+            state: watch::Sender::new(record),
+            cancel: CancellationToken::new(),
+            full: Mutex::new(Full::Unwanted),
+            told: AtomicBool::new(true),
+            clock,
+        }
+    }
+
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.is_elsewhere
+    }
+
     pub(crate) fn record(&self) -> TaskRecord {
         self.state.borrow().clone()
     }
@@ -176,28 +252,37 @@ impl Entry {
         (!self.told.swap(true, Ordering::SeqCst)).then_some(observation)
     }
 
+    pub(crate) fn is_told(&self) -> bool {
+        self.told.load(Ordering::SeqCst)
+    }
+
     /// Somebody waited for it and was told.
     pub(crate) fn mark_told(&self) {
         self.told.store(true, Ordering::SeqCst);
     }
 
-    fn end(&self, observation: Observation, full: Option<Json>, at: Timestamp) {
-        if let Full::Wanted(place) = &mut *self.lock_full() {
-            *place = full;
-        }
+    /// The record that it will have once it has come to this.
+    pub(crate) fn ended_as(&self, observation: Observation) -> TaskRecord {
         let status = match &observation.outcome {
             Outcome::Success { .. } => TaskStatus::Succeeded,
             Outcome::Cancelled { .. } => TaskStatus::Cancelled,
             _ => TaskStatus::Failed,
         };
-        self.state.send_modify(|record| {
-            record.status = status;
-            if status == TaskStatus::Succeeded {
-                record.partial = TaskPartial::default();
-            }
-            record.ended_at = Some(at);
-            record.observation = Some(observation);
-        });
+        let mut record = self.record();
+        record.status = status;
+        if status == TaskStatus::Succeeded {
+            record.partial = TaskPartial::default();
+        }
+        record.ended_at = Some(self.clock.now());
+        record.observation = Some(observation);
+        record
+    }
+
+    fn end(&self, record: TaskRecord, full: Option<Json>) {
+        if let Full::Wanted(place) = &mut *self.lock_full() {
+            *place = full;
+        }
+        self.state.send_replace(record);
     }
 }
 
@@ -220,37 +305,42 @@ impl ProgressSink for Entry {
 
 /// The duty to end a task: if it is dropped without, the task has ended with an unknown outcome, so that
 /// nobody waits for ever.
-pub(crate) struct Completion(Option<Arc<Entry>>);
+pub(crate) struct Completion {
+    entry: Arc<Entry>,
+    is_done: bool,
+}
 
 impl Completion {
     pub(crate) fn of(entry: Arc<Entry>) -> Self {
-        Self(Some(entry))
+        Self {
+            entry,
+            is_done: false,
+        }
     }
 
-    pub(crate) fn complete(mut self, observation: Observation, full: Option<Json>) {
-        if let Some(entry) = self.0.take() {
-            let at = entry.clock.now();
-            entry.end(observation, full, at);
-        }
+    pub(crate) fn entry(&self) -> &Arc<Entry> {
+        &self.entry
+    }
+
+    pub(crate) fn complete(mut self, record: TaskRecord, full: Option<Json>) {
+        self.is_done = true;
+        self.entry.end(record, full);
     }
 }
 
 impl Drop for Completion {
     fn drop(&mut self) {
-        let Some(entry) = self.0.take() else {
+        if self.is_done {
             return;
+        }
+        let record = self.entry.record();
+        let outcome = Outcome::OutcomeUnknown {
+            message: "the task was interrupted".to_owned(),
         };
-        let record = entry.record();
         let observation = Observation {
-            call_id: Some(record.call_id),
-            ..Observation::new(
-                record.tool,
-                Outcome::OutcomeUnknown {
-                    message: "the task was interrupted".to_owned(),
-                },
-            )
+            task: Some(record.task_id.to_string()),
+            ..Observation::new(record.tool, outcome)
         };
-        let at = entry.clock.now();
-        entry.end(observation, None, at);
+        self.entry.end(self.entry.ended_as(observation), None);
     }
 }

@@ -15,6 +15,11 @@ fn start(tasks: &Tasks, run: &str) -> Result<(TaskId, Arc<Entry>), crate::ToolEr
     tasks.start("T", &RunId::new(run), "c", vec![], CancellationToken::new())
 }
 
+fn end(entry: Arc<Entry>, observation: Observation, full: Option<serde_json::Value>) {
+    let record = entry.ended_as(observation);
+    Completion::of(entry).complete(record, full);
+}
+
 fn success() -> Observation {
     Observation::success("T", "done")
 }
@@ -34,7 +39,7 @@ async fn an_end_is_waited_for_and_told_once() {
         let entry = entry.clone();
         async move { entry.ended().await }
     });
-    Completion::of(entry.clone()).complete(success(), Some(json!("done")));
+    end(entry.clone(), success(), Some(json!("done")));
     assert_eq!(waiting.await.unwrap().status, TaskStatus::Succeeded);
     assert_eq!(entry.full(), Some(json!("done")));
     assert!(entry.tell().is_some());
@@ -48,7 +53,7 @@ fn a_result_that_nobody_can_refer_to_is_not_kept() {
     let (_, after) = start(&tasks, "r").unwrap();
     before.release();
     for entry in [&before, &after] {
-        Completion::of(entry.clone()).complete(success(), Some(json!("done")));
+        end(entry.clone(), success(), Some(json!("done")));
     }
     assert_eq!(before.full(), None);
     assert!(after.full().is_some());
@@ -88,7 +93,7 @@ fn the_table_is_bounded() {
     assert!(start(&tasks, "r").is_err());
     for _ in 0..MAX_KEPT_TASKS + 10 {
         let (_, entry) = start(&tasks, "other").unwrap();
-        Completion::of(entry).complete(success(), None);
+        end(entry, success(), None);
     }
     assert_eq!(tasks.list(&RunId::new("r")).len(), MAX_RUNNING_TASKS);
     assert!(tasks.list(&RunId::new("other")).len() < MAX_KEPT_TASKS);
@@ -103,7 +108,7 @@ fn a_record_goes_to_disk_and_back() {
     let record = entry.record();
     let text = serde_json::to_string(&record).unwrap();
     assert_eq!(serde_json::from_str::<TaskRecord>(&text).unwrap(), record);
-    Completion::of(entry.clone()).complete(success(), None);
+    end(entry.clone(), success(), None);
     let record = entry.record();
     let text = serde_json::to_string(&record).unwrap();
     assert_eq!(serde_json::from_str::<TaskRecord>(&text).unwrap(), record);
@@ -129,7 +134,7 @@ fn pieces_are_kept_until_the_whole_is_there() {
         entry.start_over();
         entry.partial(&json!("of the second"));
         assert_eq!(entry.record().partial.pieces, [json!("of the second")]);
-        Completion::of(entry.clone()).complete(outcome, None);
+        end(entry.clone(), outcome, None);
         assert_eq!(entry.record().partial.pieces.len(), pieces);
     }
 }

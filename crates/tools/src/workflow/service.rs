@@ -120,6 +120,11 @@ impl WorkflowService {
         work.unwrap_or_else(|error| Err(ToolError::failed(error.to_string())))
     }
 
+    /// A workflow that the caller can see, ready to run. For whoever runs one by itself and not as a call.
+    pub async fn plan(&self, caller: &Caller, reference: &str) -> Result<Plan, ToolError> {
+        Ok(self.prepared(caller, None, reference).await?.plan)
+    }
+
     /// All that the nodes of a run may ask for. `run` has been taken one level deeper for them.
     pub fn services(&self, run: ToolRun) -> Services {
         self.services_by(run, NodeLeave::Workflow)

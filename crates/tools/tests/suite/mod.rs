@@ -8,6 +8,8 @@ mod hooks;
 mod json_schema_suite;
 mod kept_code;
 mod kept_nodes;
+mod kept_tasks;
+mod listeners;
 mod native;
 mod observations;
 mod plugin_nodes;

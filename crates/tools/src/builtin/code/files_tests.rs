@@ -10,6 +10,7 @@ fn context(house: &House) -> CallContext {
     CallContext {
         caller: std::sync::Arc::new(house.agent.clone()),
         call_id: "call_1".to_owned(),
+        asked_as: None,
         attempt: 1,
         cancel: CancellationToken::new(),
         progress: Progress::default(),

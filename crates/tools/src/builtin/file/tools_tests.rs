@@ -16,6 +16,7 @@ fn invocation(house: &House, tool: ToolDefinition, arguments: Json) -> Invocatio
         context: CallContext {
             caller: Arc::new(house.agent.clone()),
             call_id: "call_1".to_owned(),
+            asked_as: None,
             attempt: 1,
             cancel: CancellationToken::new(),
             progress: Progress::default(),
