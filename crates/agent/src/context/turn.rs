@@ -1,0 +1,82 @@
+//! What a turn adds: the reply, and what came of its calls.
+
+use std::sync::Arc;
+
+use innkeeper_protocol::{Locale, Observation, render_observation};
+use serde_json::{Value as Json, json};
+
+use crate::run::{CallState, Turn};
+
+/// The reply and its observations. Every native call is answered by a message of its own, in their order, also where it
+/// was never run: providers refuse a conversation in which one is left open.
+pub fn after_turn(turn: &Turn, arrived: &[Arc<Observation>]) -> Vec<Json> {
+    let reply = &turn.reply;
+    // Providers refuse a message that says nothing.
+    let is_empty = reply.text.trim().is_empty() && reply.tool_calls.is_empty();
+    let mut messages = match is_empty {
+        true => Vec::new(),
+        false => vec![reply.message.clone()],
+    };
+    let mut texts = Vec::new();
+    let native: Vec<&str> = reply.tool_calls.iter().filter_map(id).collect();
+    let mut answered = vec![None; native.len()];
+    for block in &turn.blocks {
+        for call in &block.calls {
+            let CallState::Ended { observation, .. } = &call.state else {
+                continue;
+            };
+            let own = call.provider_id.as_deref();
+            let at = own.and_then(|own| native.iter().position(|id| *id == own));
+            match at.and_then(|at| answered.get_mut(at)) {
+                Some(place @ None) => *place = Some(render_observation(observation)),
+                _ => texts.push(render_observation(observation)),
+            }
+        }
+        texts.extend(block.notes.iter().map(render_observation));
+    }
+    texts.extend(turn.notes.iter().map(render_observation));
+    texts.extend(arrived.iter().map(|task| render_observation(task)));
+    for (id, answer) in native.iter().zip(answered) {
+        let content = answer.unwrap_or_else(|| "Observation: this call was not run".to_owned());
+        messages.push(json!({"role": "tool", "tool_call_id": id, "content": content}));
+    }
+    if !texts.is_empty() {
+        messages.push(json!({"role": "user", "content": texts.join("\n\n")}));
+    }
+    messages
+}
+
+fn id(call: &Json) -> Option<&str> {
+    call.get("id").and_then(Json::as_str)
+}
+
+/// What a person says while the agent is at work.
+pub fn guidance<'t>(texts: impl IntoIterator<Item = &'t str>) -> Json {
+    let texts: Vec<&str> = texts.into_iter().collect();
+    let content = format!("<user_guidance>\n{}\n</user_guidance>", texts.join("\n\n"));
+    json!({"role": "user", "content": content})
+}
+
+/// For a writer that has answered instead of writing.
+pub fn nudge(path: &str, locale: Locale) -> Json {
+    let content = match locale {
+        Locale::En => format!(
+            "Your last message called no tool, so nobody has seen it. It was kept as {path}. Put what the reader is to see \
+             into a file with workspace.write_file, publish it with workspace.commit, and end with workspace.finish."
+        ),
+        Locale::Zh => format!(
+            "你上一条消息没有调用任何工具，所以没有人看到它。它已保存为 {path}。请用 workspace.write_file 把要给读者看的内容写进文件，\
+             用 workspace.commit 提交，最后调用 workspace.finish。"
+        ),
+    };
+    json!({"role": "user", "content": content})
+}
+
+/// For a model that has said nothing at all.
+pub fn empty_turn(locale: Locale) -> Json {
+    let content = match locale {
+        Locale::En => "Your last message was empty. Go on: call a tool, or answer.",
+        Locale::Zh => "你上一条消息是空的。请继续：调用工具，或者直接回答。",
+    };
+    json!({"role": "user", "content": content})
+}

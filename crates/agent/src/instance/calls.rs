@@ -1,0 +1,192 @@
+//! Runs the calls of a reply, each written down before it acts and when it has.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use innkeeper_protocol::event::CallId;
+use innkeeper_protocol::{ErrorCode, Observation, Outcome};
+use innkeeper_tools::policy::ApprovalRequest;
+use innkeeper_tools::{BlockOptions, CallEnd, CallListener, Settled, Starting, ToolError};
+
+use tokio_util::sync::CancellationToken;
+
+use super::drive::{AgentInstance, Gone};
+use super::log::{Brought, RecordError, RunLog};
+use crate::run::{CallState, Input};
+use crate::workspace::WorkspaceSession;
+
+impl AgentInstance {
+    /// One block of the last reply, from the first call that has no end.
+    pub(super) async fn run_block(&self, block: usize) -> Result<(), Gone> {
+        let found = self
+            .log
+            .read(|run| {
+                let turn = run.turn()?;
+                let parsed = turn.reply.read().blocks.into_iter().nth(block)?;
+                Some((parsed.into_owned(), turn.blocks.get(block)?.clone()))
+            })
+            .await;
+        let Some((parsed, planned)) = found else {
+            let input = Input::BlockEnded {
+                block,
+                notes: Vec::new(),
+            };
+            return self.fed(self.log.record(input).await).await;
+        };
+        let settled = planned.calls.iter().map(|call| match &call.state {
+            CallState::Ended { observation, full } => Some(Settled {
+                observation: (**observation).clone(),
+                full: full.as_deref().cloned(),
+            }),
+            _ => None,
+        });
+        let listener = Listener {
+            log: self.log.clone(),
+            session: self.session.clone(),
+            closing: self.shared.closing.clone(),
+            calls: planned.calls.iter().map(|call| call.call.clone()).collect(),
+        };
+        let options = BlockOptions {
+            names: planned
+                .calls
+                .iter()
+                .map(|call| call.call.to_string())
+                .collect(),
+            settled: settled.collect(),
+            resumed: self.is_recovered,
+            listener: Some(Arc::new(listener)),
+        };
+        let ran = self.tools.run_block_with(&parsed, options).await;
+        if ran.broken.is_some() {
+            // Either the run was stopped in the meantime, or the journal cannot be written; the log knows which.
+            return Ok(());
+        }
+        let ended = Input::BlockEnded {
+            block,
+            notes: ran.notes,
+        };
+        // Nothing waits for this by itself: what comes next is written after it.
+        let submitted = self.log.submit(vec![ended], Brought::default()).await;
+        self.fed(submitted.map(drop)).await
+    }
+}
+
+/// Hears of the calls of one block.
+struct Listener {
+    log: RunLog,
+    session: Arc<WorkspaceSession>,
+    calls: Vec<CallId>,
+    closing: CancellationToken,
+}
+
+impl Listener {
+    fn is_let_go(&self, observation: &Observation) -> bool {
+        let is_cancelled = matches!(observation.outcome, Outcome::Cancelled { .. });
+        is_cancelled && self.closing.is_cancelled()
+    }
+
+    fn call(&self, position: usize) -> Result<CallId, ToolError> {
+        let call = self.calls.get(position).cloned();
+        call.ok_or_else(|| ToolError::failed("a call that was not planned").permanent())
+    }
+}
+
+#[async_trait]
+impl CallListener for Listener {
+    async fn starting(&self, starting: Starting<'_>) -> Result<(), ToolError> {
+        let input = Input::CallStarted {
+            call: self.call(starting.position)?,
+            idempotent: starting.is_repeatable,
+        };
+        let receipt = self.log.submit(vec![input], Brought::default()).await;
+        let receipt = receipt.map_err(refused)?;
+        if starting.is_repeatable {
+            // Doing it again after a crash does no harm, so it need not wait for the disk.
+            return Ok(());
+        }
+        receipt
+            .written()
+            .await
+            .map_err(|error| refused(error.into()))
+    }
+
+    async fn asking(&self, position: usize, request: &ApprovalRequest) -> Result<(), ToolError> {
+        let input = Input::ApprovalAsked {
+            call: self.call(position)?,
+            approval_id: request.id.clone(),
+            reason: request.reason.clone(),
+        };
+        self.log.record(input).await.map_err(refused)
+    }
+
+    async fn answered(
+        &self,
+        position: usize,
+        _: &ApprovalRequest,
+        allowed: bool,
+        reason: Option<&str>,
+    ) -> Result<(), ToolError> {
+        let input = Input::ApprovalAnswered {
+            call: self.call(position)?,
+            approved: allowed,
+            reason: reason.map(str::to_owned),
+        };
+        self.log.record(input).await.map_err(refused)
+    }
+
+    async fn ended(&self, end: CallEnd<'_>) -> Result<(), ToolError> {
+        if self.is_let_go(end.observation) {
+            // Nobody has stopped the run: what became of the call is for the next process to find out.
+            return Err(ToolError::new(
+                ErrorCode::ToolCancelled,
+                "the house is closing",
+            ));
+        }
+        let call = self.call(end.position)?;
+        let staged = match end.observation.error_code() {
+            None => self.session.take(&call),
+            Some(_) => self.session.take_failed(&call),
+        };
+        let input = Input::CallEnded {
+            observation: Arc::new(end.observation.clone()),
+            elapsed_ms: u64::try_from(end.elapsed.as_millis()).unwrap_or(u64::MAX),
+            change: staged.change,
+            // What is shown is all there is, unless it was cut.
+            full: end
+                .full
+                .filter(|_| is_cut(end.observation))
+                .cloned()
+                .map(Arc::new),
+            call: call.clone(),
+        };
+        let brought = Brought {
+            blobs: staged.blobs,
+        };
+        match self.log.submit(vec![input], brought).await {
+            Ok(_) => {
+                self.session.journaled(&call);
+                Ok(())
+            }
+            Err(error) => {
+                self.session.drop_staged(&call);
+                Err(refused(error))
+            }
+        }
+    }
+}
+
+/// Less is told than there is.
+fn is_cut(observation: &Observation) -> bool {
+    matches!(
+        &observation.outcome,
+        Outcome::Success {
+            spilled: Some(_),
+            ..
+        }
+    )
+}
+
+/// The run does not take it: it is being stopped, or cannot be written down.
+fn refused(error: RecordError) -> ToolError {
+    ToolError::new(ErrorCode::ToolCancelled, error.to_string()).permanent()
+}

@@ -1,0 +1,241 @@
+//! One turn of thinking: the deliberation workflow runs with the conversation, and what the model said comes back as it is.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use innkeeper_engine::port::{ModelPort, Services};
+use innkeeper_engine::{ExecutionOutcome, ExecutionStatus, NodeError, Plan, RunOptions};
+use innkeeper_protocol::{ErrorCode, Protocol, ToolDefinition, render_manifest};
+use innkeeper_tools::ToolError;
+use serde_json::{Map, Value as Json, json};
+
+use super::drive::{AgentInstance, Gone};
+use super::log::Brought;
+use super::tap::{self, Heard, Tap};
+use crate::profile::{Dialect, ToolDescription};
+use crate::run::{Created, Input, ModelTurn};
+
+/// Names under which a workflow of one's own may give its text, the first that is there.
+const TEXTS: [&str; 6] = [
+    "full_text",
+    "text",
+    "llm_text_output",
+    "responseText",
+    "response_text",
+    "reply",
+];
+
+impl AgentInstance {
+    pub(super) async fn deliberate(&self, round: u32) -> Result<(), Gone> {
+        let (created, sent) = self
+            .log
+            .read(|run| (run.created().clone(), run.sent().to_vec()))
+            .await;
+        let dialect = created.profile.agent.protocol;
+        self.live.begin(round, Self::text_dialect(dialect));
+        let said = tokio::select! {
+            said = self.think(&created, &sent) => said,
+            () = self.cancel.cancelled() => {
+                self.live.end();
+                return Ok(());
+            }
+        };
+        let input = match said {
+            Ok(turn) => Input::ModelReplied(Arc::new(turn)),
+            Err(failed) => *failed,
+        };
+        // A call that must not be made twice waits for the disk by itself.
+        let submitted = self.log.submit(vec![input], Brought::default()).await;
+        self.live.end();
+        self.fed(submitted.map(drop)).await
+    }
+
+    async fn think(&self, created: &Created, sent: &[Arc<Json>]) -> Result<ModelTurn, Box<Input>> {
+        let plan = self.plan(created).await.map_err(|error| refused(&error))?;
+        let heard = Arc::new(Mutex::new(Heard::default()));
+        let options = RunOptions {
+            inputs: self.inputs(created, sent),
+            services: self
+                .services(heard.clone())
+                .map_err(|error| refused(&error))?,
+            cancel: self.cancel.child_token(),
+            is_nested: true,
+            ..RunOptions::default()
+        };
+        let engine = self.shared.parts.workflows.engine();
+        let ran = engine.run(&plan, options).await;
+        let heard = tap::lock(&heard);
+        match ran {
+            Ok(outcome) if outcome.status == ExecutionStatus::Complete => said(&outcome, &heard),
+            Ok(outcome) => {
+                let unknown =
+                    || NodeError::failed("model.request_failed", "the deliberation failed");
+                let error = outcome.error.unwrap_or_else(unknown);
+                Err(failed(&error, &heard.text))
+            }
+            Err(error) => {
+                let error = NodeError::invalid("agent.deliberation", error.to_string());
+                Err(failed(&error, ""))
+            }
+        }
+    }
+
+    async fn plan(&self, created: &Created) -> Result<Plan, ToolError> {
+        match &created.profile.agent.deliberation_workflow {
+            None => Ok(self.shared.deliberation.clone()),
+            Some(workflow) => {
+                let workflows = &self.shared.parts.workflows;
+                workflows.plan(self.tools.caller(), workflow).await
+            }
+        }
+    }
+
+    fn inputs(&self, created: &Created, sent: &[Arc<Json>]) -> Map<String, Json> {
+        let rules = &created.profile.agent;
+        let mut parameters = created.parameters.clone();
+        parameters.extend(rules.parameters.clone());
+        let names = || -> Json {
+            let definitions = self.definitions();
+            definitions.iter().map(|tool| json!(tool.id)).collect()
+        };
+        let messages: Vec<Json> = sent.iter().map(|message| Json::clone(message)).collect();
+        let mut inputs = Map::new();
+        let mut put = |name: &str, value: Json| inputs.insert(name.to_owned(), value);
+        put("messages", Json::Array(messages));
+        put("model", self.model_name(created).into());
+        put("parameters", Json::Object(parameters));
+        put("dialect", json!(rules.protocol));
+        if rules.protocol == Dialect::Native {
+            put("tools", names());
+        }
+        if let Some(grammar) = &rules.grammar {
+            put("grammar", grammar.as_str().into());
+            put("told_tools", names());
+        }
+        inputs
+    }
+
+    fn services(&self, heard: Arc<Mutex<Heard>>) -> Result<Services, ToolError> {
+        let run = self.tools.within("deliberation")?;
+        let services = self.shared.parts.workflows.services(run);
+        let models = services.models.map(|models| -> Arc<dyn ModelPort> {
+            Arc::new(Tap {
+                models,
+                live: self.live.clone(),
+                heard,
+            })
+        });
+        Ok(Services { models, ..services })
+    }
+
+    /// The tools of this run, with what the profile says about them.
+    pub(super) fn definitions(&self) -> Arc<Vec<Arc<ToolDefinition>>> {
+        self.definitions
+            .get_or_init(|| {
+                let reach = &self.tools.caller().reach;
+                let tools = self.tools.snapshot().offered(reach);
+                let told = tools.map(|tool| described(tool, &self.descriptions));
+                Arc::new(told.collect())
+            })
+            .clone()
+    }
+
+    pub(super) fn manifest(&self, protocol: Protocol) -> String {
+        let definitions = self.definitions();
+        let tools = definitions.iter().map(AsRef::as_ref);
+        let manifest = render_manifest(tools, protocol, self.shared.parts.locale);
+        manifest.text().unwrap_or_default().to_owned()
+    }
+}
+
+/// A tool in the words of the profile.
+fn described(
+    tool: &Arc<ToolDefinition>,
+    descriptions: &BTreeMap<String, ToolDescription>,
+) -> Arc<ToolDefinition> {
+    let Some(told) = descriptions.get(tool.id.as_str()) else {
+        return tool.clone();
+    };
+    let mut own = ToolDefinition::clone(tool);
+    if let Some(description) = &told.description {
+        own.description.clone_from(description);
+    }
+    for (parameter, text) in &told.properties {
+        let place = own.parameters.get_mut("properties");
+        if let Some(schema) = place
+            .and_then(|all| all.get_mut(parameter))
+            .and_then(Json::as_object_mut)
+        {
+            schema.insert("description".to_owned(), text.as_str().into());
+        }
+    }
+    Arc::new(own)
+}
+
+/// What a deliberation gave: the whole response, or a text under one of the usual names.
+fn said(outcome: &ExecutionOutcome, heard: &Heard) -> Result<ModelTurn, Box<Input>> {
+    let response = outcome.output("response").map(|value| value.as_json());
+    let response = response.filter(|value| value.is_object());
+    let text = |name: &str| {
+        response
+            .and_then(|response| response.get(name))
+            .and_then(Json::as_str)
+    };
+    let named = TEXTS.iter().find_map(|name| outcome.output(name));
+    let only = match outcome.outputs.as_slice() {
+        [(_, value)] => Some(value),
+        _ => None,
+    };
+    let own = named.or(only).and_then(|value| value.as_json().as_str());
+    let Some(words) = text("text").or(own) else {
+        let error = NodeError::invalid(
+            "agent.deliberation",
+            "the deliberation workflow has no output 'full_text' or 'response'; give it one",
+        );
+        return Err(failed(&error, ""));
+    };
+    let calls = response
+        .and_then(|response| response.get("tool_calls"))
+        .and_then(Json::as_array);
+    let message = response.and_then(|response| response.pointer("/choices/0/message"));
+    let usage = heard.usage();
+    Ok(ModelTurn {
+        text: words.to_owned(),
+        reasoning: text("reasoning").unwrap_or_default().to_owned(),
+        tool_calls: calls.cloned().unwrap_or_default(),
+        message: message
+            .cloned()
+            .unwrap_or_else(|| json!({"role": "assistant", "content": words})),
+        model: text("model").unwrap_or_default().to_owned(),
+        response_id: text("id").map(str::to_owned),
+        finish_reason: text("finish_reason").map(str::to_owned),
+        cost: usage.get("cost").and_then(Json::as_f64),
+        usage: match usage.is_empty() {
+            true => Json::Null,
+            false => Json::Object(usage),
+        },
+    })
+}
+
+fn refused(error: &ToolError) -> Box<Input> {
+    let code = error.reason.clone();
+    let code = code.unwrap_or_else(|| error.code.to_string());
+    failed(&NodeError::invalid(code, error.message.clone()), "")
+}
+
+fn failed(error: &NodeError, arrived: &str) -> Box<Input> {
+    let code = match error.code.as_str() {
+        "model.rate_limited" | "model.overloaded" => ErrorCode::ModelProviderRateLimited,
+        "model.unauthorized" | "model.forbidden" => ErrorCode::ModelUnauthorized,
+        "model.context_too_long" => ErrorCode::ModelContextTooLong,
+        "model.malformed" => ErrorCode::ModelUpstreamInvalidResponse,
+        other => other.parse().unwrap_or(ErrorCode::ModelRequestFailed),
+    };
+    Box::new(Input::ModelFailed {
+        code,
+        message: error.message.clone(),
+        reason: (error.code != code.as_str()).then(|| error.code.clone()),
+        retryable: !error.permanent,
+        arrived: (!arrived.is_empty()).then(|| arrived.to_owned()),
+    })
+}

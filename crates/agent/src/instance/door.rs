@@ -1,0 +1,212 @@
+//! What the tools of a run may ask of it: to publish, to end, and what the chat holds.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use innkeeper_protocol::ErrorCode;
+use innkeeper_protocol::event::{CallId, CommitId};
+use innkeeper_tools::ToolError;
+use serde_json::Value as Json;
+
+use super::drive::{AgentInstance, Gone};
+use super::log::{Brought, RecordError};
+use crate::chat::ChatView;
+use crate::limits::COMMIT_TIMEOUT;
+use crate::run::{CommitAnswer, Input, Why};
+use crate::workspace::{CommitReceipt, CommitRefused, CommitRequest, RunDoor};
+
+#[async_trait]
+impl RunDoor for AgentInstance {
+    async fn commit(&self, request: CommitRequest) -> Result<CommitReceipt, CommitRefused> {
+        let known = self
+            .log
+            .read(|run| {
+                run.commit_of(&request.call)
+                    .map(|commit| commit.commit.clone())
+            })
+            .await;
+        let commit = match known {
+            // Asked for before a restart: offered again under the same id.
+            Some(commit) => commit,
+            None => {
+                let commit = CommitId::new(format!("commit_{}", uuid::Uuid::now_v7().simple()));
+                let input = Input::CommitRequested {
+                    commit: commit.clone(),
+                    call: request.call.clone(),
+                    path: request.path.to_string(),
+                    mode: request.mode.as_str().to_owned(),
+                    reason: request.reason.clone(),
+                    file: request.file.clone(),
+                };
+                let brought = Brought {
+                    blobs: request.unsaved.clone().into_iter().collect(),
+                };
+                let recorded = self.log.record_with(input, brought).await;
+                recorded.map_err(|error| refused(error, &request.path.to_string()))?;
+                commit
+            }
+        };
+        self.answer_to(&commit, request.path.as_str()).await
+    }
+
+    async fn finish(&self, call: &CallId, reason: Option<String>) -> Result<(), ToolError> {
+        let input = Input::FinishCalled {
+            call: call.clone(),
+            reason,
+        };
+        // Its own end follows; nothing has to wait here.
+        match self.log.submit(vec![input], Brought::default()).await {
+            Ok(_) => Ok(()),
+            Err(RecordError::Misfit(misfit)) if misfit.why == Why::Already => Ok(()),
+            Err(error) => Err(told(error)),
+        }
+    }
+
+    async fn chat(&self) -> Result<Option<Arc<ChatView>>, ToolError> {
+        Ok(self.chat.clone())
+    }
+
+    async fn world_info(&self) -> Result<Option<Arc<Json>>, ToolError> {
+        let created = self.log.read(|run| run.created().clone()).await;
+        Ok(created.world_info.clone().map(Arc::new))
+    }
+}
+
+impl AgentInstance {
+    /// Waits for the host, as long as the profile lets it take.
+    async fn answer_to(
+        &self,
+        commit: &CommitId,
+        path: &str,
+    ) -> Result<CommitReceipt, CommitRefused> {
+        self.session.rest();
+        let limit = self.commit_timeout().await;
+        let answered = async {
+            loop {
+                let changed = self.log.changed();
+                let state = self
+                    .log
+                    .read(|run| run.commit(commit).map(|commit| commit.answer.clone()));
+                match state.await {
+                    Some(CommitAnswer::Confirmed {
+                        message_id,
+                        message_index,
+                        ..
+                    }) => {
+                        return Ok(CommitReceipt {
+                            message_id,
+                            message_index,
+                        });
+                    }
+                    Some(CommitAnswer::Failed { message }) => {
+                        return Err(CommitRefused::Host {
+                            path: path.to_owned(),
+                            message,
+                        });
+                    }
+                    Some(CommitAnswer::Pending) => changed.await,
+                    None => return Err(CommitRefused::Stopped),
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            answer = answered => answer,
+            () = self.cancel.cancelled() => Err(CommitRefused::Stopped),
+            () = after(limit) => {
+                let millis = limit.map_or(0, |limit| limit.as_millis() as u64);
+                let refused = CommitRefused::TimedOut { path: path.to_owned(), millis };
+                let input = Input::CommitFailed { commit: commit.clone(), message: refused.to_string() };
+                // If the host was quicker after all, that counts.
+                match self.log.record(input).await {
+                    Ok(()) => Err(refused),
+                    Err(error) => match self.resolved(commit).await {
+                        Some(receipt) => Ok(receipt),
+                        None => Err(CommitRefused::Other(told(error))),
+                    },
+                }
+            }
+        }
+    }
+
+    async fn resolved(&self, commit: &CommitId) -> Option<CommitReceipt> {
+        let state = self
+            .log
+            .read(|run| run.commit(commit).map(|commit| commit.answer.clone()));
+        match state.await? {
+            CommitAnswer::Confirmed {
+                message_id,
+                message_index,
+                ..
+            } => Some(CommitReceipt {
+                message_id,
+                message_index,
+            }),
+            CommitAnswer::Pending | CommitAnswer::Failed { .. } => None,
+        }
+    }
+
+    pub(super) async fn commit_timeout(&self) -> Option<Duration> {
+        let chosen = self
+            .log
+            .read(|run| run.profile().agent.commit_timeout_ms)
+            .await;
+        match chosen {
+            None => Some(COMMIT_TIMEOUT),
+            Some(0) => None,
+            Some(millis) => Some(Duration::from_millis(millis)),
+        }
+    }
+
+    /// A commit that a process which is gone has asked for.
+    pub(super) async fn await_commit(&self, commit: CommitId) -> Result<(), Gone> {
+        let path = self
+            .log
+            .read(|run| run.commit(&commit).map(|commit| commit.path.clone()))
+            .await;
+        let answer = self
+            .answer_to(&commit, path.as_deref().unwrap_or_default())
+            .await;
+        match answer {
+            Err(CommitRefused::Other(_)) if self.log.fault().is_some() => Err(Gone),
+            _ => Ok(()),
+        }
+    }
+}
+
+pub(super) async fn after(limit: Option<Duration>) {
+    match limit {
+        Some(limit) => tokio::time::sleep(limit).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn refused(error: RecordError, path: &str) -> CommitRefused {
+    match error {
+        RecordError::Misfit(misfit) if misfit.why == Why::Cancelling || misfit.why == Why::Over => {
+            CommitRefused::Stopped
+        }
+        RecordError::Journal(error) => CommitRefused::Host {
+            path: path.to_owned(),
+            message: error.to_string(),
+        },
+        error => CommitRefused::Other(told(error)),
+    }
+}
+
+/// In the words of the run, for the model.
+fn told(error: RecordError) -> ToolError {
+    match error {
+        RecordError::Misfit(misfit) => match misfit.why {
+            Why::Refused { code, reason } => ToolError::new(code, misfit.message)
+                .because(reason)
+                .permanent(),
+            Why::Cancelling | Why::Over => ToolError::new(ErrorCode::ToolCancelled, misfit.message),
+            Why::Unfit | Why::Already => ToolError::invalid(misfit.message).permanent(),
+        },
+        RecordError::Journal(error) => {
+            ToolError::new(ErrorCode::WorkspaceStorageFailed, error.to_string()).permanent()
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Takes one run from step to step until it is over, waits for a person, or cannot be written down.
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use innkeeper_protocol::{ErrorCode, Observation, ToolDefinition};
+use innkeeper_tools::ToolRun;
+use tokio_util::sync::CancellationToken;
+
+use super::AgentError;
+use super::live::Live;
+use super::log::{Brought, RecordError, RunLog};
+use super::runtime::Shared;
+use crate::chat::ChatView;
+use crate::profile::ToolDescription;
+use crate::run::{Input, Step, Why};
+use crate::workspace::WorkspaceSession;
+
+/// One run at work.
+pub(crate) struct AgentInstance {
+    pub(super) shared: Arc<Shared>,
+    pub(super) log: RunLog,
+    pub(super) session: Arc<WorkspaceSession>,
+    pub(super) tools: ToolRun,
+    pub(super) live: Live,
+    /// Fires when the run is cancelled, and when this process lets go of it: it ends, or cannot write the journal.
+    pub(super) cancel: CancellationToken,
+    /// Another process began what may be open.
+    pub(super) is_recovered: bool,
+    /// What its tools see of the chat.
+    pub(super) chat: Option<Arc<ChatView>>,
+    /// What the profile says about tools.
+    pub(super) descriptions: BTreeMap<String, ToolDescription>,
+    /// The tools as they are told; made when they are first needed.
+    pub(super) definitions: OnceLock<Arc<Vec<Arc<ToolDefinition>>>>,
+}
+
+/// The journal cannot be written: this process can do nothing more for the run.
+pub(super) struct Gone;
+
+impl AgentInstance {
+    pub(super) async fn drive(&self) {
+        while !self.is_let_go() {
+            let step = self.log.read(|run| run.next()).await;
+            match step {
+                Step::Paused | Step::Over { .. } => break,
+                step => {
+                    if self.in_time(step).await.is_err() {
+                        break;
+                    }
+                }
+            }
+        }
+        self.log.flush().await;
+        self.live.end();
+    }
+
+    /// A step, as long as the run has time for it. Waiting for a person takes none.
+    async fn in_time(&self, step: Step) -> Result<(), Gone> {
+        if step == Step::Stop {
+            return self.take(step).await;
+        }
+        let mut work = self.take(step);
+        loop {
+            let left = self.log.read(|run| run.left().wall_time_ms).await;
+            let Some(millis) = left else {
+                return work.await;
+            };
+            tokio::select! {
+                biased;
+                done = &mut work => return done,
+                () = tokio::time::sleep(Duration::from_millis(millis.max(1))) => {}
+            }
+            if !self.log.read(|run| run.waits_for_a_person()).await {
+                break;
+            }
+        }
+        drop(work);
+        let message = "the run has used all the time that its profile gives it; raise agent.budget.maxWallTimeMs, or resume it";
+        let error = AgentError::new(ErrorCode::ToolBudgetExhausted, message);
+        self.fail(error.because("agent.time_budget_exhausted"))
+            .await
+    }
+
+    /// The process ends, or has lost the journal; the run does not.
+    fn is_let_go(&self) -> bool {
+        self.log.fault().is_some() || self.shared.closing.is_cancelled()
+    }
+
+    /// Boxed one by one: a run that waits for a person keeps the room of the step that it is at, not of the largest.
+    fn take(&self, step: Step) -> Pin<Box<dyn Future<Output = Result<(), Gone>> + Send + '_>> {
+        match step {
+            Step::PrepareWorkspace => Box::pin(self.prepare_workspace()),
+            Step::PrepareContext => Box::pin(self.prepare_context()),
+            Step::Ask { round } => Box::pin(self.ask(round)),
+            Step::Deliberate { round, .. } => Box::pin(self.deliberate(round)),
+            Step::Rest { millis } => Box::pin(self.rest(millis)),
+            Step::RunBlock { block } => Box::pin(self.run_block(block)),
+            Step::AwaitTasks { .. } => Box::pin(self.await_tasks()),
+            Step::AwaitHostCommit { commit } => Box::pin(self.await_commit(commit)),
+            Step::CommitPersist => Box::pin(self.commit_persist()),
+            Step::UpdateMetadata { update_id } => Box::pin(self.update_metadata(update_id)),
+            Step::Stop => Box::pin(self.stop()),
+            Step::Paused | Step::Over { .. } => Box::pin(std::future::ready(Ok(()))),
+        }
+    }
+
+    async fn rest(&self, millis: u64) -> Result<(), Gone> {
+        tokio::select! {
+            () = tokio::time::sleep(Duration::from_millis(millis)) => {}
+            () = self.cancel.cancelled() => return Ok(()),
+        }
+        self.fed(self.log.record(Input::Rested).await).await
+    }
+
+    /// Nothing of the run is under way but what runs in the background.
+    async fn stop(&self) -> Result<(), Gone> {
+        self.tools.stop();
+        self.tools.settle().await;
+        self.fed(self.log.record(Input::Stopped).await).await
+    }
+
+    async fn await_tasks(&self) -> Result<(), Gone> {
+        tokio::select! {
+            () = self.tools.any_task_ended() => {}
+            () = self.log.changed() => return Ok(()),
+            () = self.cancel.cancelled() => return Ok(()),
+        }
+        self.tell_ended_tasks().await
+    }
+
+    /// What became of calls in the background since this was last asked.
+    pub(super) async fn tell_ended_tasks(&self) -> Result<(), Gone> {
+        for observation in self.tools.finished_tasks() {
+            self.tell_task(observation).await?;
+        }
+        Ok(())
+    }
+
+    async fn tell_task(&self, observation: Observation) -> Result<(), Gone> {
+        let input = Input::TaskEnded {
+            observation: Arc::new(observation),
+        };
+        self.fed(self.log.record(input).await).await
+    }
+
+    /// A run that takes no more of something has been stopped, or has it already; that shows in its next step. What does
+    /// not fit at all is our own fault, and the run must not go round in circles over it.
+    pub(super) async fn fed(&self, recorded: Result<(), RecordError>) -> Result<(), Gone> {
+        match recorded {
+            Ok(()) => Ok(()),
+            Err(RecordError::Misfit(misfit)) if misfit.why != Why::Unfit => Ok(()),
+            Err(RecordError::Misfit(misfit)) => {
+                let message = format!("{misfit}; this is a bug, please report it");
+                let failed = Input::Failed {
+                    code: ErrorCode::AgentInternalError,
+                    message,
+                    reason: None,
+                };
+                self.log.record(failed).await.map_err(|_| Gone)
+            }
+            Err(RecordError::Journal(_)) => Err(Gone),
+        }
+    }
+
+    pub(super) async fn fail(&self, error: AgentError) -> Result<(), Gone> {
+        let input = Input::Failed {
+            code: error.code,
+            message: error.message,
+            reason: error.reason,
+        };
+        let receipt = self.log.submit(vec![input], Brought::default()).await;
+        let written = match receipt {
+            Ok(receipt) => receipt.written().await.map_err(RecordError::from),
+            Err(error) => Err(error),
+        };
+        self.fed(written).await
+    }
+}

@@ -1,0 +1,49 @@
+//! The end of a run: what is kept for later runs, and the host that is told of it.
+
+use super::drive::{AgentInstance, Gone};
+use super::log::Brought;
+use crate::run::Input;
+use crate::workspace::persist;
+
+impl AgentInstance {
+    pub(super) async fn commit_persist(&self) -> Result<(), Gone> {
+        let (created, files) = self
+            .log
+            .read(|run| (run.created().clone(), run.workspace().files.clone()))
+            .await;
+        let state_id = created.run_id.to_string();
+        let base = created.persist_base_state_id.as_deref();
+        let states = self.shared.persist.as_ref();
+        let kept = persist::keep(states, &created.workspace_id, &state_id, base, &files).await;
+        let input = match kept {
+            Ok(_) => Input::PersistCommitted { state_id },
+            Err(error) => Input::PersistFailed {
+                message: error.to_string(),
+            },
+        };
+        self.fed(self.log.record(input).await).await
+    }
+
+    /// The host writes into the message which state belongs to it. It is not waited for longer than for a commit.
+    pub(super) async fn update_metadata(&self, update_id: Option<String>) -> Result<(), Gone> {
+        let Some(update_id) = update_id else {
+            let update_id = format!("persist_update_{}", uuid::Uuid::now_v7().simple());
+            let input = Input::MetadataUpdateRequested { update_id };
+            return self.fed(self.log.record(input).await).await;
+        };
+        let changed = self.log.changed();
+        let limit = super::door::after(self.commit_timeout().await);
+        tokio::select! {
+            () = changed => Ok(()),
+            () = self.cancel.cancelled() => Ok(()),
+            () = limit => {
+                let input = Input::MetadataUpdateFailed {
+                    update_id,
+                    message: "the host did not answer in time".to_owned(),
+                };
+                let submitted = self.log.submit(vec![input], Brought::default()).await;
+                self.fed(submitted.map(drop)).await
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What other processes want of the runs that this one drives: they leave a message, and here it is acted upon.
+//!
+//! Only whoever holds the home attends. A message may be found twice after a crash; each of them does the same the second
+//! time as the first.
+
+use std::sync::Arc;
+
+use innkeeper_protocol::event::RunId;
+use innkeeper_store::{Control, ControlMessage};
+use serde::{Deserialize, Serialize};
+
+use super::AgentError;
+use super::runtime::AgentRuntime;
+
+/// What can be said to a run through its letterbox.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    tag = "kind",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+pub enum RunMessage {
+    Cancel,
+    Guide {
+        text: String,
+        /// The same piece twice is one.
+        client_guidance_id: String,
+    },
+}
+
+/// The letterbox of this house's runs.
+pub struct Mailbox {
+    runtime: AgentRuntime,
+    control: Arc<dyn Control>,
+    last: u64,
+}
+
+impl AgentRuntime {
+    /// For the process that holds the home. What was left for runs that are over is taken out: it must not hit them when
+    /// they are resumed.
+    pub async fn open_mailbox(&self) -> Result<Mailbox, AgentError> {
+        let control = self.0.parts.tools.store().control();
+        let mut mailbox = Mailbox {
+            runtime: self.clone(),
+            control,
+            last: 0,
+        };
+        loop {
+            let waiting = mailbox.control.waiting(mailbox.last).await?;
+            if waiting.is_empty() {
+                mailbox.last = 0;
+                return Ok(mailbox);
+            }
+            mailbox.last = waiting.last().map_or(mailbox.last, |last| last.number);
+            let mut dead = Vec::new();
+            for message in &waiting {
+                let record = mailbox.runtime.0.journal.record(&message.run).await?;
+                if record.is_none_or(|record| record.status.is_terminal()) {
+                    dead.push(message.number);
+                }
+            }
+            mailbox.control.settle(&dead).await?;
+        }
+    }
+
+    /// Leaves a message for whoever drives the run. Gives its number.
+    pub async fn leave_message(
+        &self,
+        run: &RunId,
+        message: &RunMessage,
+    ) -> Result<u64, AgentError> {
+        self.record(run).await?;
+        let message = serde_json::to_value(message).unwrap_or_default();
+        let control = self.0.parts.tools.store().control();
+        Ok(control.send(run, message).await?)
+    }
+}
+
+impl Mailbox {
+    /// Acts on messages as they come, until it is dropped or the store is closed.
+    pub async fn attend(mut self) -> Result<(), AgentError> {
+        loop {
+            let messages = self.control.receive(self.last).await?;
+            let mut settled = Vec::with_capacity(messages.len());
+            for message in messages {
+                self.last = self.last.max(message.number);
+                self.act(&message).await;
+                settled.push(message.number);
+            }
+            self.control.settle(&settled).await?;
+        }
+    }
+
+    /// What cannot be done (the run is over, or takes nothing more) is done with: its sender sees it in the run itself.
+    async fn act(&self, message: &ControlMessage) {
+        let run = &message.run;
+        match serde_json::from_value(message.message.clone()) {
+            Ok(RunMessage::Cancel) => drop(self.runtime.cancel(run).await),
+            Ok(RunMessage::Guide {
+                text,
+                client_guidance_id,
+            }) => drop(
+                self.runtime
+                    .guide(run, &text, Some(client_guidance_id))
+                    .await,
+            ),
+            // Of a version that knows more than this one.
+            Err(_) => {}
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! All runs of this house: those at work here, and the way to those that are not.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use innkeeper_engine::{NoWorkflows, Plan};
+use innkeeper_protocol::event::{RunId, RunStatus, WorkspaceId};
+use innkeeper_protocol::{ErrorCode, Locale};
+use innkeeper_store::journal::{Follower, RunFilter, RunJournal, RunPage, RunRecord};
+use innkeeper_store::{Contents, StoreError};
+use innkeeper_tools::workflow::WorkflowService;
+use innkeeper_tools::{Clock, ProjectId, ToolManager, UserId};
+use serde::Serialize;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::AgentError;
+use super::drive::AgentInstance;
+use super::live::LiveFollower;
+use super::log::Fault;
+use crate::limits::MAX_LIVE_RUNS;
+use crate::profile::Profiles;
+use crate::workspace::{PersistentStates, Workspaces};
+
+/// What a runtime is put together from.
+pub struct AgentParts {
+    pub tools: ToolManager,
+    pub workflows: WorkflowService,
+    /// Where profiles and projects lie.
+    pub home: PathBuf,
+    pub workspaces: Workspaces,
+    pub persist: Arc<dyn PersistentStates>,
+    pub clock: Arc<dyn Clock>,
+    /// Of prompts.
+    pub locale: Locale,
+}
+
+/// Cheap to clone; clones are the same runtime.
+#[derive(Clone)]
+pub struct AgentRuntime(pub(super) Arc<Shared>);
+
+pub(super) struct Shared {
+    pub(super) parts: AgentParts,
+    pub(super) persist: Arc<dyn PersistentStates>,
+    pub(super) journal: Arc<dyn RunJournal>,
+    pub(super) contents: Arc<dyn Contents>,
+    /// The built-in one.
+    pub(super) deliberation: Plan,
+    alive: Mutex<HashMap<RunId, Alive>>,
+    /// Held by whoever reads a run from its journal, until the run is driven.
+    pub(super) taking_up: tokio::sync::Mutex<()>,
+    /// Runs that stopped here because they could not be written down, until they are taken up again.
+    faults: Mutex<HashMap<RunId, Fault>>,
+    /// Fires when this process lets go of its runs.
+    pub(super) closing: CancellationToken,
+    tasks: TaskTracker,
+}
+
+pub(super) struct Alive {
+    instance: Arc<AgentInstance>,
+    /// Becomes true when it is not driven any more.
+    left: watch::Receiver<bool>,
+}
+
+pub(super) type TakingUp<'r> = tokio::sync::MutexGuard<'r, ()>;
+
+/// How a run is told apart, and where it stands.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunHandle {
+    pub run_id: RunId,
+    pub workspace_id: WorkspaceId,
+    pub stable_chat_id: String,
+    pub generation_type: String,
+    pub status: RunStatus,
+}
+
+impl From<&RunRecord> for RunHandle {
+    fn from(record: &RunRecord) -> Self {
+        Self {
+            run_id: record.run_id.clone(),
+            workspace_id: record.workspace_id.clone(),
+            stable_chat_id: record.stable_chat_id.clone(),
+            generation_type: record.generation_type.clone(),
+            status: record.status,
+        }
+    }
+}
+
+impl AgentRuntime {
+    pub fn new(parts: AgentParts) -> Result<Self, AgentError> {
+        let journal = parts.tools.store().journal();
+        Self::with_journal(parts, journal)
+    }
+
+    /// With a journal other than that of the store, or one that is watched.
+    pub fn with_journal(
+        parts: AgentParts,
+        journal: Arc<dyn RunJournal>,
+    ) -> Result<Self, AgentError> {
+        let shipped = innkeeper_engine::shipped::find("deliberation");
+        let engine = parts.workflows.engine();
+        let plan = shipped.and_then(|workflow| engine.prepare(&workflow, &NoWorkflows).plan);
+        let deliberation = plan.ok_or_else(|| {
+            let message =
+                "the built-in deliberation workflow cannot be run; this is a bug, please report it";
+            AgentError::new(ErrorCode::AgentInternalError, message)
+        })?;
+        Ok(Self(Arc::new(Shared {
+            persist: parts.persist.clone(),
+            contents: parts.tools.store().contents(),
+            journal,
+            deliberation,
+            alive: Mutex::default(),
+            taking_up: tokio::sync::Mutex::default(),
+            faults: Mutex::default(),
+            closing: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            parts,
+        })))
+    }
+
+    pub fn profiles_of(&self, user: &UserId, project: &ProjectId) -> Profiles {
+        Profiles::of_project(&self.0.parts.home, user, project)
+    }
+
+    pub fn journal(&self) -> &Arc<dyn RunJournal> {
+        &self.0.journal
+    }
+
+    /// What happens in a run, from after `seq` on.
+    pub fn follow(&self, run: &RunId, after: u64) -> Follower {
+        self.0.journal.follow(run, after)
+    }
+
+    /// The turn that a run is writing; nothing of one that is not at work here.
+    pub fn follow_live(&self, run: &RunId) -> Option<LiveFollower> {
+        Some(self.0.alive(run)?.live.follow())
+    }
+
+    pub async fn list(&self, filter: &RunFilter) -> Result<RunPage, AgentError> {
+        Ok(self.0.journal.runs(filter).await?)
+    }
+
+    pub async fn record(&self, run: &RunId) -> Result<RunRecord, AgentError> {
+        let record = self.0.journal.record(run).await?;
+        record.ok_or_else(|| AgentError::no_run(run.as_str()))
+    }
+
+    /// Until the run is over, or is not driven here any more.
+    pub async fn wait(&self, run: &RunId) -> Result<RunHandle, AgentError> {
+        let left = self.0.lock().get(run).map(|alive| alive.left.clone());
+        if let Some(mut left) = left {
+            // Whoever drove it is gone as well if this fails.
+            let _ = left.wait_for(|left| *left).await;
+        }
+        Ok(RunHandle::from(&self.record(run).await?))
+    }
+
+    pub fn is_alive(&self, run: &RunId) -> bool {
+        self.0.alive(run).is_some()
+    }
+
+    /// Why a run has stopped here without being over: it could not be written down. Once that is mended,
+    /// [`AgentRuntime::recover`] takes it up.
+    pub fn fault(&self, run: &RunId) -> Option<StoreError> {
+        self.0.faults().get(run).and_then(Fault::get)
+    }
+
+    /// Lets go of all runs: none is cancelled, and each goes on from where it was when they are next recovered.
+    pub async fn close(&self) {
+        self.0.closing.cancel();
+        for instance in self.0.all() {
+            instance.cancel.cancel();
+        }
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+    }
+}
+
+impl Shared {
+    pub(super) fn lock(&self) -> MutexGuard<'_, HashMap<RunId, Alive>> {
+        self.alive.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn alive(&self, run: &RunId) -> Option<Arc<AgentInstance>> {
+        self.lock().get(run).map(|alive| alive.instance.clone())
+    }
+
+    fn faults(&self) -> MutexGuard<'_, HashMap<RunId, Fault>> {
+        self.faults.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stopped(&self, run: &RunId, fault: Fault) {
+        let mut faults = self.faults();
+        // A house that cannot write anything has more to worry about than the names of all its runs.
+        if faults.len() < MAX_LIVE_RUNS {
+            faults.insert(run.clone(), fault);
+        }
+    }
+
+    fn all(&self) -> Vec<Arc<AgentInstance>> {
+        self.lock()
+            .values()
+            .map(|alive| alive.instance.clone())
+            .collect()
+    }
+
+    /// Room for one more run at work.
+    pub(super) fn check_room(&self) -> Result<(), AgentError> {
+        if self.closing.is_cancelled() {
+            let message = "the house is closing; start the run again when it is open";
+            return Err(AgentError::new(ErrorCode::AgentTransient, message));
+        }
+        match self.lock().len() < MAX_LIVE_RUNS {
+            true => Ok(()),
+            false => Err(AgentError::new(
+                ErrorCode::AgentTransient,
+                format!(
+                    "{MAX_LIVE_RUNS} runs are at work already; wait for one to end or cancel one"
+                ),
+            )),
+        }
+    }
+
+    /// Drives a run from now on. One that is driven already goes on as it does.
+    pub(super) fn launch(self: &Arc<Self>, instance: Arc<AgentInstance>) {
+        let run = instance.log.id().clone();
+        let (gone, left) = watch::channel(false);
+        {
+            let mut alive = self.lock();
+            if alive.contains_key(&run) {
+                return;
+            }
+            alive.insert(
+                run.clone(),
+                Alive {
+                    instance: instance.clone(),
+                    left,
+                },
+            );
+        }
+        self.faults().remove(&run);
+        self.parts.workspaces.open(&run, instance.session.clone());
+        let shared = self.clone();
+        self.tasks.spawn(async move {
+            let leaving = Leaving {
+                shared: shared.clone(),
+                run,
+                gone,
+            };
+            instance.drive().await;
+            if instance.log.fault().is_some() {
+                shared.stopped(&leaving.run, instance.log.fault_cell());
+            }
+            drop(leaving);
+        });
+    }
+}
+
+/// Also where driving it panics.
+struct Leaving {
+    shared: Arc<Shared>,
+    run: RunId,
+    gone: watch::Sender<bool>,
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.shared.parts.workspaces.close(&self.run);
+        self.shared.lock().remove(&self.run);
+        self.gone.send_replace(true);
+    }
+}

@@ -1,0 +1,212 @@
+//! What people and hosts say to a run: stop, go on, think of this, it is published.
+//!
+//! A run that nobody drives (it is parked, or its process has gone) takes it all the same: it is read from the journal,
+//! fed, and driven on where that leads somewhere.
+
+use std::sync::Arc;
+
+use innkeeper_protocol::ErrorCode;
+use innkeeper_protocol::event::{CommitId, RunId};
+use serde::Serialize;
+
+use super::AgentError;
+use super::drive::AgentInstance;
+use super::log::RecordError;
+use super::runtime::{AgentRuntime, RunHandle, TakingUp};
+use crate::limits::PREVIEW_CHARS;
+use crate::run::{Input, Misfit, Why};
+
+/// What the host has done with a file that was to be published.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HostAnswer {
+    Saved {
+        message_id: String,
+        message_index: Option<u64>,
+    },
+    Failed(String),
+}
+
+/// Guidance that waits for the next request to the model.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GuidanceReceipt {
+    pub run_id: RunId,
+    pub guidance_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_guidance_id: Option<String>,
+    pub status: &'static str,
+    pub preview: String,
+    pub chars: u64,
+    pub words: u64,
+    pub pending_count: usize,
+}
+
+impl AgentRuntime {
+    /// Ends everything under way. A run that is over stays as it is.
+    pub async fn cancel(&self, run: &RunId) -> Result<RunHandle, AgentError> {
+        let record = self.record(run).await?;
+        if record.status.is_terminal() {
+            return Ok(RunHandle::from(&record));
+        }
+        let (instance, _taking_up) = self.taken_up(run).await?;
+        match instance.log.record(Input::CancelRequested).await {
+            Ok(()) => {}
+            Err(RecordError::Misfit(misfit)) if misfit.why != Why::Unfit => {}
+            Err(error) => return Err(error.into()),
+        }
+        instance.cancel.cancel();
+        self.0.launch(instance);
+        Ok(RunHandle::from(&self.record(run).await?))
+    }
+
+    /// Steers a run that is at work; applied just before the model is next asked.
+    pub async fn guide(
+        &self,
+        run: &RunId,
+        text: &str,
+        client_guidance_id: Option<String>,
+    ) -> Result<GuidanceReceipt, AgentError> {
+        let text = text.trim();
+        if text.is_empty() {
+            let message = "the guidance is empty; say what the agent is to do";
+            return Err(AgentError::new(ErrorCode::AgentGuidanceInvalid, message)
+                .because("agent.guidance_empty"));
+        }
+        let record = self.record(run).await?;
+        if record.status.is_terminal() {
+            let message = format!("the run '{run}' is over; start another, or resume it");
+            return Err(AgentError::new(ErrorCode::AgentGuidanceInvalid, message)
+                .because("agent.guidance_run_not_accepting"));
+        }
+        let (instance, _taking_up) = self.taken_up(run).await?;
+        let guidance_id = format!("guidance_{}", uuid::Uuid::now_v7().simple());
+        let input = Input::GuidanceSubmitted {
+            guidance_id: guidance_id.clone(),
+            client_guidance_id: client_guidance_id.clone(),
+            text: text.to_owned(),
+        };
+        instance.log.record(input).await?;
+        let pending_count = instance.log.read(|run| run.guidance().len()).await;
+        self.0.launch(instance);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        Ok(GuidanceReceipt {
+            run_id: run.clone(),
+            guidance_id,
+            client_guidance_id,
+            status: "queued",
+            preview: words.join(" ").chars().take(PREVIEW_CHARS).collect(),
+            chars: crate::workspace::metrics::chars(text),
+            words: crate::workspace::metrics::words(text),
+            pending_count,
+        })
+    }
+
+    /// The host's answer to a commit. The same answer twice is one answer.
+    pub async fn resolve_commit(
+        &self,
+        run: &RunId,
+        commit: &CommitId,
+        answer: HostAnswer,
+    ) -> Result<(), AgentError> {
+        let input = match answer {
+            HostAnswer::Saved {
+                message_id,
+                message_index,
+            } => Input::CommitResolved {
+                commit: commit.clone(),
+                message_id,
+                message_index,
+            },
+            HostAnswer::Failed(message) => Input::CommitFailed {
+                commit: commit.clone(),
+                message,
+            },
+        };
+        self.answered(run, input).await
+    }
+
+    /// The host's answer about the state that belongs to a message.
+    pub async fn resolve_metadata(
+        &self,
+        run: &RunId,
+        update_id: &str,
+        error: Option<String>,
+    ) -> Result<(), AgentError> {
+        let update_id = update_id.to_owned();
+        let input = match error {
+            None => Input::MetadataUpdated { update_id },
+            Some(message) => Input::MetadataUpdateFailed { update_id, message },
+        };
+        self.answered(run, input).await
+    }
+
+    async fn answered(&self, run: &RunId, input: Input) -> Result<(), AgentError> {
+        let (instance, _taking_up) = self.taken_up(run).await?;
+        match instance.log.record(input).await {
+            Ok(()) => {}
+            Err(RecordError::Misfit(misfit)) if misfit.why == Why::Already => {}
+            Err(error) => return Err(error.into()),
+        }
+        self.0.launch(instance);
+        Ok(())
+    }
+
+    /// Continues a run that was stopped, has failed or waits for a person.
+    pub async fn resume(
+        &self,
+        run: &RunId,
+        additional_rounds: Option<u32>,
+    ) -> Result<RunHandle, AgentError> {
+        self.0.check_room()?;
+        if self.0.alive(run).is_some() {
+            let message = format!("the run '{run}' is at work; there is nothing to resume");
+            return Err(AgentError::new(ErrorCode::AgentValidationError, message)
+                .because("agent.resume_unavailable"));
+        }
+        let (instance, _taking_up) = self.taken_up(run).await?;
+        instance
+            .log
+            .record(Input::Resumed { additional_rounds })
+            .await?;
+        self.0.launch(instance);
+        Ok(RunHandle::from(&self.record(run).await?))
+    }
+
+    /// The run as it is at work here, or as its journal has it.
+    ///
+    /// The guard is held until it is driven: two who take the same run up at once would write to it side by side.
+    async fn taken_up(
+        &self,
+        run: &RunId,
+    ) -> Result<(Arc<AgentInstance>, Option<TakingUp<'_>>), AgentError> {
+        if let Some(instance) = self.0.alive(run) {
+            return Ok((instance, None));
+        }
+        let taking_up = self.0.taking_up.lock().await;
+        let instance = match self.0.alive(run) {
+            Some(instance) => instance,
+            None => self.restored(run).await?,
+        };
+        Ok((instance, Some(taking_up)))
+    }
+}
+
+impl From<RecordError> for AgentError {
+    fn from(error: RecordError) -> Self {
+        match error {
+            RecordError::Journal(error) => error.into(),
+            RecordError::Misfit(misfit) => misfit.into(),
+        }
+    }
+}
+
+impl From<Misfit> for AgentError {
+    fn from(misfit: Misfit) -> Self {
+        match misfit.why {
+            Why::Refused { code, reason } => Self::new(code, misfit.message).because(reason),
+            Why::Unfit | Why::Already | Why::Over | Why::Cancelling => {
+                Self::new(ErrorCode::AgentValidationError, misfit.message)
+            }
+        }
+    }
+}

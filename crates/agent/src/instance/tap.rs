@@ -1,0 +1,120 @@
+//! Listens in while a deliberation asks its model: whatever the workflow does with the answer, people see it come, and
+//! what it cost is counted.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use futures_util::StreamExt;
+use innkeeper_engine::NodeError;
+use innkeeper_engine::port::{ModelCall, ModelChunks, ModelPort};
+use innkeeper_engine::stream::{Chunk, ChunkKind};
+use serde_json::{Map, Value as Json};
+use tokio_util::sync::CancellationToken;
+
+use super::live::Live;
+
+/// The models of one turn.
+pub(crate) struct Tap {
+    pub(crate) models: Arc<dyn ModelPort>,
+    pub(crate) live: Live,
+    pub(crate) heard: Arc<Mutex<Heard>>,
+}
+
+/// What was asked and used, over all requests of the turn.
+#[derive(Debug, Default)]
+pub(crate) struct Heard {
+    pub(crate) requests: u32,
+    pub(crate) text: String,
+    /// Of requests that are over.
+    total: Map<String, Json>,
+    /// Of the one under way; each word of it replaces the one before.
+    current: Map<String, Json>,
+}
+
+impl Heard {
+    /// Of all requests together.
+    pub(crate) fn usage(&self) -> Map<String, Json> {
+        let mut usage = self.total.clone();
+        add(&mut usage, &self.current);
+        usage
+    }
+}
+
+#[async_trait]
+impl ModelPort for Tap {
+    async fn stream(
+        &self,
+        call: ModelCall,
+        cancel: CancellationToken,
+    ) -> Result<ModelChunks, NodeError> {
+        {
+            let mut heard = lock(&self.heard);
+            heard.requests += 1;
+            heard.text.clear();
+            let ended = std::mem::take(&mut heard.current);
+            add(&mut heard.total, &ended);
+        }
+        let chunks = self.models.stream(call, cancel).await?;
+        let (live, heard) = (self.live.clone(), self.heard.clone());
+        Ok(Box::pin(chunks.inspect(move |chunk| {
+            if let Ok(chunk) = chunk {
+                hear(chunk, &live, &heard);
+            }
+        })))
+    }
+}
+
+fn hear(chunk: &Chunk, live: &Live, heard: &Mutex<Heard>) {
+    match chunk.kind {
+        ChunkKind::Text => {
+            let text = chunk.content.to_text();
+            lock(heard).text.push_str(&text);
+            live.text(&text);
+        }
+        ChunkKind::Custom => {
+            let role = chunk.extra.as_ref().and_then(|extra| extra.get("role"));
+            if role.and_then(Json::as_str) == Some("reasoning") {
+                live.reasoning(&chunk.content.to_text());
+            }
+        }
+        ChunkKind::ToolCall => {
+            let piece = chunk.content.as_json();
+            let index = piece.get("index").and_then(Json::as_u64);
+            let name = piece.get("name").and_then(Json::as_str);
+            let arguments = piece.get("arguments").and_then(Json::as_str);
+            live.native(
+                index.unwrap_or_default(),
+                name,
+                arguments.unwrap_or_default(),
+            );
+        }
+        ChunkKind::Usage => {
+            if let Json::Object(usage) = chunk.content.as_json() {
+                lock(heard).current.clone_from(usage);
+            }
+        }
+        ChunkKind::FinishReason | ChunkKind::Error => {}
+    }
+}
+
+/// Numbers add up; of the rest the last counts.
+fn add(all: &mut Map<String, Json>, more: &Map<String, Json>) {
+    for (key, value) in more {
+        let sum = match (all.get(key), value) {
+            (Some(Json::Number(one)), Json::Number(other)) => {
+                match (one.as_u64(), other.as_u64()) {
+                    (Some(one), Some(other)) => Json::from(one + other),
+                    _ => Json::from(
+                        one.as_f64().unwrap_or_default() + other.as_f64().unwrap_or_default(),
+                    ),
+                }
+            }
+            _ => value.clone(),
+        };
+        all.insert(key.clone(), sum);
+    }
+}
+
+pub(crate) fn lock(heard: &Mutex<Heard>) -> std::sync::MutexGuard<'_, Heard> {
+    heard.lock().unwrap_or_else(PoisonError::into_inner)
+}

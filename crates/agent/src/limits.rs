@@ -1,0 +1,174 @@
+//! The numbers that bound this crate, by subject. Tests cross them.
+
+use std::time::Duration;
+
+// The driver.
+
+/// Updates of a turn that is being written which wait for a follower.
+pub const MAX_LIVE_UPDATES: usize = 1_024;
+/// Bytes of a turn that are shown while it comes.
+pub const MAX_LIVE_BYTES: usize = 4 << 20;
+/// Messages that a run may begin with.
+pub const MAX_PROMPT_MESSAGES: usize = 20_000;
+/// Bytes of those messages.
+pub const MAX_PROMPT_BYTES: usize = 16 << 20;
+/// Steps of a run between two snapshots of it.
+pub const STEPS_BETWEEN_SNAPSHOTS: u32 = 256;
+/// Runs at work in one process.
+pub const MAX_LIVE_RUNS: usize = 100_000;
+/// How long a host may take to publish where the profile says nothing.
+pub const COMMIT_TIMEOUT: Duration = Duration::from_secs(10 * 60);
+/// Longest id of a chat, in bytes.
+pub const MAX_ID_CHARS: usize = 512;
+/// Longest title of a run.
+pub const MAX_TITLE_CHARS: usize = 120;
+/// Characters of guidance that are shown where it is told of.
+pub const PREVIEW_CHARS: usize = 240;
+/// Characters of a turn that are shown if nobody says how many.
+pub const DEFAULT_TURN_CHARS: usize = 40_000;
+/// Events that are read at once.
+pub const MAX_EVENTS_PAGE: usize = 500;
+/// Steps of a journal that are read at once.
+pub const STEPS_PAGE: usize = 256;
+// Runs.
+
+/// Calls of one reply that are run; the rest is refused.
+pub const MAX_CALLS_PER_TURN: u32 = 64;
+/// Longest id of a call that is taken from a provider; a longer one gets one of ours.
+pub const MAX_CALL_ID_BYTES: usize = 256;
+/// The same call with the same answer, in a row: from here on the model is told, and here the run ends.
+pub const REPEATED_CALLS_TOLD: u32 = 3;
+pub const REPEATED_CALLS_END: u32 = 6;
+/// Turns in a row that came to nothing (empty, unreadable, refused); with so many the run ends.
+pub const MAX_BARREN_TURNS: u32 = 4;
+/// A run that was taken over so often without taking a step in between is paused: it may be what ends its process.
+pub const MAX_TAKEOVERS: u32 = 5;
+/// Rounds that one resumption can grant.
+pub const MAX_ADDITIONAL_ROUNDS: u32 = 1_000;
+/// Guidance: one piece, pieces that wait, and all that wait together.
+pub const MAX_GUIDANCE_CHARS: usize = 16_000;
+pub const MAX_PENDING_GUIDANCE: usize = 8;
+pub const MAX_PENDING_GUIDANCE_CHARS: usize = 64_000;
+pub const MAX_GUIDANCE_PREVIEW_CHARS: usize = 240;
+/// What an event shows of the words that a model says beside its calls.
+pub const MAX_NARRATION_CHARS: usize = 280;
+/// Longest message of an error in an event.
+pub const MAX_EVENT_MESSAGE_CHARS: usize = 1_000;
+// Profiles.
+
+/// Bytes of a profile's file.
+pub const MAX_PROFILE_BYTES: usize = 1 << 20;
+/// How deep lists and objects may lie in each other in a profile.
+pub const MAX_PROFILE_DEPTH: usize = 32;
+/// Characters of a profile's id.
+pub const MAX_PROFILE_ID_CHARS: usize = 128;
+/// Characters of a name in a profile: of a tool, a root, a model, an artifact, the one that is shown.
+pub const MAX_PROFILE_NAME_CHARS: usize = 256;
+/// Characters of a description in a profile.
+pub const MAX_PROFILE_DESCRIPTION_CHARS: usize = 8_000;
+/// Characters of a system prompt.
+pub const MAX_SYSTEM_PROMPT_CHARS: usize = 200_000;
+/// Entries of one list or map of a profile.
+pub const MAX_PROFILE_ENTRIES: usize = 1_000;
+/// Problems of one profile that are listed one by one.
+pub const MAX_PROFILE_PROBLEMS: usize = 100;
+/// Problems that an error message tells; the others are counted.
+pub const MAX_TOLD_PROBLEMS: usize = 5;
+/// How often a model may be asked again.
+pub const MAX_MODEL_RETRIES: u64 = 100;
+/// The longest wait before a model is asked again, and for a host to publish.
+pub const MAX_PROFILE_WAIT_MS: u64 = 24 * 60 * 60 * 1_000;
+/// Rounds, calls and invocations that a profile may ask for.
+pub const MAX_PROFILE_COUNT: u64 = 1_000_000;
+/// Characters that a profile may let a run read of skills.
+pub const MAX_SKILL_CHARS: u64 = 1_000_000_000;
+/// Steps that a pattern in the schema of a private state may take.
+pub const MAX_STATE_PATTERN_STEPS: usize = 100_000;
+/// Profiles of one folder that are looked at.
+pub const MAX_PROFILE_FILES: usize = 1_000;
+// Workspaces.
+
+/// Longest path of a file, in bytes.
+pub const MAX_WORKSPACE_PATH_BYTES: usize = 512;
+/// Longest name of one file or folder, in bytes: what common file systems take, so that a workspace can be exported.
+pub const MAX_WORKSPACE_NAME_BYTES: usize = 255;
+/// Deepest path, its root included.
+pub const MAX_WORKSPACE_PATH_SEGMENTS: usize = 16;
+/// Largest file that a tool may make. Every change keeps a whole new content, so this bounds what a run can add per call.
+pub const MAX_WORKSPACE_FILE_BYTES: u64 = 4 * 1024 * 1024;
+/// Largest result that is kept as a file; what `innkeeper-tools` lets a result be.
+pub const MAX_SPILLED_BYTES: u64 = 16 * 1024 * 1024;
+/// Files of one workspace, those from earlier runs included.
+pub const MAX_WORKSPACE_FILES: usize = 1_000;
+/// Bytes of all files of one workspace.
+pub const MAX_WORKSPACE_BYTES: u64 = 64 * 1024 * 1024;
+/// Contents that a live run holds in memory for the next call: bytes, and how many.
+pub const MAX_CACHED_BYTES: usize = 1024 * 1024;
+pub const MAX_CACHED_CONTENTS: usize = 16;
+/// Texts up to this size are worked on in place; longer ones on a thread of their own.
+pub const MAX_INLINE_BYTES: usize = 64 * 1024;
+
+// Workspace tools.
+
+/// Levels of a listing: when nothing is said, and at most.
+pub const LIST_DEPTH: i64 = 2;
+pub const MAX_LIST_DEPTH: i64 = 4;
+/// Entries of a listing.
+pub const MAX_LIST_ENTRIES: usize = 200;
+/// Largest file that is read whole.
+pub const MAX_FULL_READ_BYTES: u64 = 256 * 1024;
+/// Lines that one read gives.
+pub const MAX_READ_LINES: i64 = 1_200;
+/// Characters that one read by characters gives.
+pub const MAX_READ_CHARS: i64 = 80_000;
+/// Longest answer of a tool that reads in parts, as JSON text in characters, line numbers included: what an observation
+/// shows. So whatever counts as read was shown.
+pub const MAX_SHOWN_READ_CHARS: usize = innkeeper_protocol::limits::MAX_OBSERVATION_CHARS;
+/// Pieces of a file that are remembered as read; beyond, the earliest are forgotten and have to be read again.
+pub const MAX_READ_RANGES: usize = 256;
+/// Hits of a search: when nothing is said, and at most.
+pub const SEARCH_HITS: i64 = 20;
+pub const MAX_SEARCH_HITS: i64 = 50;
+/// Lines around a hit: when nothing is said, and at most.
+pub const SEARCH_CONTEXT_LINES: i64 = 2;
+pub const MAX_SEARCH_CONTEXT_LINES: i64 = 5;
+/// Files and levels that one search goes through.
+pub const MAX_SEARCHED_FILES: usize = 1_000;
+pub const MAX_SEARCH_DEPTH: usize = 8;
+/// Bytes that one search goes through.
+pub const MAX_SEARCHED_BYTES: u64 = 32 * 1024 * 1024;
+/// Longest piece of a file that a hit shows, in characters.
+pub const MAX_FILE_SNIPPET_CHARS: usize = 1_200;
+/// Longest query, in characters.
+pub const MAX_QUERY_CHARS: usize = 1_000;
+/// Words of a query that are looked for, and pairs of characters that one of them is cut into.
+pub const MAX_QUERY_TOKENS: usize = 64;
+pub const MAX_QUERY_PAIRS: usize = 32;
+/// Longest reason of a commit or a finish, in characters.
+pub const MAX_REASON_CHARS: usize = 2_000;
+
+// The chat and the world info of a run.
+
+/// Longest snippet of a message, and what of it stands before the hit, in characters.
+pub const MAX_SNIPPET_CHARS: usize = 200;
+pub const SNIPPET_LEAD_CHARS: usize = 40;
+/// Messages that one search looks at.
+pub const MAX_SCANNED_MESSAGES: i64 = 100_000;
+/// Messages or entries that one call reads; characters of one of them, and of all together.
+pub const MAX_READ_ITEMS: usize = 20;
+pub const MAX_ITEM_CHARS: usize = 8_000;
+pub const MAX_ITEMS_CHARS: usize = 20_000;
+/// Longest stable id of a chat, in bytes.
+pub const MAX_STABLE_CHAT_ID_BYTES: usize = 512;
+
+// States that runs leave behind.
+
+/// States that are removed in one step.
+pub const STATES_REMOVED_AT_ONCE: usize = 500;
+// Models asked by nodes.
+
+/// Calls that one answer of a model may hold where a grammar holds it to their form. Small models do not stop by
+/// themselves.
+pub const MAX_CALLS_UNDER_GRAMMAR: usize = 4;
+/// Tokens of tools from which on they are named as a cause where a conversation is too long.
+pub const TOLD_TOOLS_FROM: u64 = 1_000;

@@ -1,0 +1,379 @@
+//! Language models for workflows: the engine's port over the models of this house.
+//!
+//! Owns how a node's request becomes a model's, and a model's pieces chunks of a stream. What models there are, and how
+//! they are asked, is the models crate's. A workflow names a model; it never says where it is asked and with which key.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures_util::stream;
+use innkeeper_engine::NodeError;
+use innkeeper_engine::port::{
+    CallGrammar, MODEL_ROLE, ModelCall, ModelChunks, ModelPort, PARTS_ROLE,
+};
+use innkeeper_engine::stream::{Chunk, ChunkKind};
+use innkeeper_models::{
+    Constraint, Estimate, GrammarOptions, Message, ModelError, ModelErrorKind, ModelEvent,
+    ModelReply, ModelRequest, ModelStream, Models, Part, Sampling, ToolChoice, ToolSpec, grammar,
+    messages_from_chat, parts_to_chat,
+};
+use innkeeper_protocol::{
+    Aliases, Locale, Manifest, Protocol, Provider, ToolDefinition, render_manifest,
+};
+use innkeeper_tools::Redactor;
+use serde_json::{Map, Value as Json, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::limits::{MAX_CALLS_UNDER_GRAMMAR, TOLD_TOOLS_FROM};
+
+/// What a node of older files hands on with its request. Where a model is asked is the owner's to say.
+const NOT_FOLLOWED: &str = "api_settings";
+
+/// Hears the name of the model that is asked where none was named.
+pub type DefaultUsed = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The engine's door to them.
+pub struct EngineModels {
+    models: Models,
+    default_used: Option<DefaultUsed>,
+    /// Of the names by which servers call themselves: words are searched for keys where they come in.
+    redactor: Redactor,
+}
+
+impl EngineModels {
+    pub fn new(models: Models, redactor: Redactor) -> Self {
+        Self {
+            models,
+            default_used: None,
+            redactor,
+        }
+    }
+
+    #[must_use]
+    pub fn on_default(mut self, used: DefaultUsed) -> Self {
+        self.default_used = Some(used);
+        self
+    }
+}
+
+#[async_trait]
+impl ModelPort for EngineModels {
+    async fn stream(
+        &self,
+        call: ModelCall,
+        cancel: CancellationToken,
+    ) -> Result<ModelChunks, NodeError> {
+        let resolved = self.models.resolve(&call.model);
+        let (model, rest) = resolved.map_err(|error| told(&error, &Offered::default()))?;
+        if call.model.trim().is_empty()
+            && let (Some(used), Some(name)) = (&self.default_used, self.models.default_name())
+        {
+            used(name);
+        }
+        let provider_name = rest.to_owned();
+        let tools = call.tools.iter().map(AsRef::as_ref);
+        let manifest = render_manifest(tools, Protocol::Native(Provider::OpenAi), Locale::En);
+        let offered = Offered {
+            natively: call.tools.clone(),
+            in_words: call.told_tools.clone(),
+        };
+        let mut request = request(call, &manifest)?;
+        request.model = provider_name;
+        let answer = Answer {
+            named: Some(model.id().to_owned()),
+            stream: Some(model.stream(request, cancel)),
+            aliases: manifest.aliases,
+            offered,
+            redactor: self.redactor.clone(),
+        };
+        Ok(Box::pin(stream::unfold(answer, |mut answer| async {
+            Some((answer.next().await?, answer))
+        })))
+    }
+}
+
+struct Answer {
+    /// Who answers, until it has been said; a provider may say more.
+    named: Option<String>,
+    /// `None` once it is over.
+    stream: Option<ModelStream>,
+    aliases: Aliases,
+    offered: Offered,
+    redactor: Redactor,
+}
+
+/// The tools of a request.
+#[derive(Default)]
+struct Offered {
+    natively: Vec<Arc<ToolDefinition>>,
+    /// Among the messages.
+    in_words: Vec<Arc<ToolDefinition>>,
+}
+
+impl Offered {
+    /// About how many tokens it takes to tell of them.
+    fn tokens(&self) -> u64 {
+        let manifest = |tools: &[Arc<ToolDefinition>], protocol| {
+            render_manifest(tools.iter().map(AsRef::as_ref), protocol, Locale::En)
+        };
+        let native = match self.natively.as_slice() {
+            [] => 0,
+            all => {
+                let tools = tools(&manifest(all, Protocol::Native(Provider::OpenAi)));
+                let request = ModelRequest {
+                    tools,
+                    ..ModelRequest::default()
+                };
+                Estimate::of_request(&request).likely
+            }
+        };
+        let words = match self.in_words.as_slice() {
+            [] => 0,
+            all => {
+                let manifest = manifest(all, Protocol::Tam);
+                Estimate::of_text(manifest.text().unwrap_or_default()).likely
+            }
+        };
+        native.saturating_add(words)
+    }
+}
+
+impl Answer {
+    async fn next(&mut self) -> Option<Result<Chunk, NodeError>> {
+        if let Some(name) = self.named.take() {
+            return Some(Ok(marked(MODEL_ROLE, Chunk::new(ChunkKind::Custom, name))));
+        }
+        loop {
+            match self.stream.as_mut()?.next().await {
+                Some(Ok(mut event)) => {
+                    if let ModelEvent::Started { model, .. } = &mut event {
+                        *model = self.redactor.redact_text(model).into_owned();
+                    }
+                    if let Some(chunk) = chunk(event, &self.aliases) {
+                        return Some(Ok(chunk));
+                    }
+                }
+                Some(Err(error)) => {
+                    self.stream = None;
+                    return Some(Err(told(&error, &self.offered)));
+                }
+                None => {
+                    let reply = self.stream.take()?.collect().await.ok()?;
+                    return parts(reply, &self.aliases).map(Ok);
+                }
+            }
+        }
+    }
+}
+
+/// What the provider wants back as it was, for the message that the answer becomes.
+fn parts(mut reply: ModelReply, aliases: &Aliases) -> Option<Chunk> {
+    for part in &mut reply.parts {
+        if let Part::ToolCall(call) = part
+            && let Some(own) = aliases.resolve(&call.name)
+        {
+            call.name = own.to_string();
+        }
+    }
+    let parts = parts_to_chat(&reply.parts)?;
+    Some(marked(PARTS_ROLE, Chunk::new(ChunkKind::Custom, parts)))
+}
+
+fn marked(role: &str, chunk: Chunk) -> Chunk {
+    let extra = Map::from_iter([("role".to_owned(), role.into())]);
+    Chunk {
+        extra: Some(Arc::new(extra)),
+        ..chunk
+    }
+}
+
+fn request(call: ModelCall, manifest: &Manifest) -> Result<ModelRequest, NodeError> {
+    let mut messages = messages_from_chat(&Json::Array(call.messages))
+        .map_err(|error| NodeError::invalid("model.messages", error.to_string()))?;
+    for message in &mut messages {
+        rename_calls(message, &manifest.aliases);
+    }
+    let constraint = call.grammar.as_ref().map(constraint).transpose()?;
+    let mut parameters = call.parameters;
+    parameters.shift_remove(NOT_FOLLOWED);
+    Ok(ModelRequest {
+        tools: tools(manifest),
+        tool_choice: tool_choice(parameters.shift_remove("tool_choice")),
+        sampling: sampling(&mut parameters)?,
+        extras: parameters,
+        constraint: constraint.flatten(),
+        ..ModelRequest::new("", messages)
+    })
+}
+
+/// Nothing where the model may answer freely. Whether a server takes it is settled where it is asked: a model may have
+/// several, and only some of them can.
+fn constraint(wanted: &CallGrammar) -> Result<Option<Constraint>, NodeError> {
+    let tools: Vec<_> = wanted.tools.iter().map(AsRef::as_ref).collect();
+    let options = GrammarOptions {
+        // An agent has to be able to answer, too.
+        free_text: true,
+        max_calls: MAX_CALLS_UNDER_GRAMMAR,
+    };
+    match (grammar(&tools, wanted.dialect, options), wanted.required) {
+        (Ok(form), true) => Ok(Some(Constraint::Grammar(form))),
+        (Ok(form), false) => Ok(Some(Constraint::GrammarIfTaken(form))),
+        (Err(_), false) => Ok(None),
+        (Err(error), true) => {
+            let message = format!("no grammar can be made for the answer: {error}");
+            Err(NodeError::invalid("model.grammar", message))
+        }
+    }
+}
+
+/// Calls of earlier turns stand under the tools' own names, which no provider can carry.
+fn rename_calls(message: &mut Message, aliases: &Aliases) {
+    for part in &mut message.parts {
+        match part {
+            Part::ToolCall(call) => call.name = carried(&call.name, aliases),
+            Part::ToolResult(result) => {
+                if let Some(name) = &mut result.name {
+                    *name = carried(name, aliases);
+                }
+            }
+            Part::Text { .. } | Part::Reasoning { .. } | Part::Image(_) | Part::Opaque { .. } => {}
+        }
+    }
+}
+
+fn carried(name: &str, aliases: &Aliases) -> String {
+    match aliases.resolve(name) {
+        Some(tool) => aliases.alias_of(tool).to_owned(),
+        // It is not offered any more; that it was called still has to be told.
+        None => name
+            .chars()
+            .map(
+                |c| match c.is_ascii_alphanumeric() || matches!(c, '_' | '-') {
+                    true => c,
+                    false => '_',
+                },
+            )
+            .collect(),
+    }
+}
+
+/// Under the names that a provider can carry.
+fn tools(manifest: &Manifest) -> Vec<ToolSpec> {
+    let declared = manifest.declarations().and_then(Json::as_array);
+    let tools = declared.into_iter().flatten().filter_map(|tool| {
+        let function = tool.get("function").unwrap_or(tool);
+        let text = |key: &str| function.get(key).and_then(Json::as_str);
+        Some(ToolSpec {
+            name: text("name")?.to_owned(),
+            description: text("description").unwrap_or_default().to_owned(),
+            parameters: function.get("parameters").cloned().unwrap_or_default(),
+        })
+    });
+    tools.collect()
+}
+
+fn tool_choice(written: Option<Json>) -> ToolChoice {
+    let Some(written) = written else {
+        return ToolChoice::Auto;
+    };
+    match written.as_str() {
+        Some("none") => ToolChoice::None,
+        Some("required" | "any") => ToolChoice::Required,
+        Some(_) => ToolChoice::Auto,
+        None => match written.pointer("/function/name").and_then(Json::as_str) {
+            Some(name) => ToolChoice::Tool(name.to_owned()),
+            None => ToolChoice::Auto,
+        },
+    }
+}
+
+/// Takes out what every provider knows; the rest goes to this one as it is.
+fn sampling(parameters: &mut Map<String, Json>) -> Result<Sampling, NodeError> {
+    let mut known = Map::new();
+    for key in [
+        "temperature",
+        "max_tokens",
+        "top_p",
+        "top_k",
+        "frequency_penalty",
+        "presence_penalty",
+        "seed",
+        "stop",
+    ] {
+        match parameters.shift_remove(key) {
+            None | Some(Json::Null) => {}
+            // One word to stop at, or several.
+            Some(Json::String(word)) if key == "stop" => {
+                known.insert(key.to_owned(), json!([word]));
+            }
+            Some(value) => {
+                known.insert(key.to_owned(), value);
+            }
+        }
+    }
+    serde_json::from_value(Json::Object(known)).map_err(|error| {
+        let message = format!(
+            "the parameters of the model do not fit: {error}; temperature, top_p and penalties are numbers, max_tokens, top_k and seed whole ones, stop is a text or a list of them"
+        );
+        NodeError::invalid("model.parameters", message)
+    })
+}
+
+/// Nothing for what means nothing to a node. What is the provider's own comes with the parts, at the end.
+fn chunk(event: ModelEvent, aliases: &Aliases) -> Option<Chunk> {
+    match event {
+        ModelEvent::Text(text) if text.is_empty() => None,
+        ModelEvent::Text(text) => Some(Chunk::text(text)),
+        ModelEvent::Reasoning(text) => {
+            Some(marked("reasoning", Chunk::new(ChunkKind::Custom, text)))
+        }
+        ModelEvent::ToolCall {
+            index,
+            id,
+            name,
+            arguments_delta,
+        } => {
+            let mut piece = json!({"index": index, "arguments": arguments_delta});
+            if let Some(id) = id {
+                piece["id"] = id.into();
+            }
+            if let Some(name) = name {
+                let own = aliases.resolve(&name).map(ToString::to_string);
+                piece["name"] = own.unwrap_or(name).into();
+            }
+            Some(Chunk::new(ChunkKind::ToolCall, piece))
+        }
+        ModelEvent::Usage(usage) => Some(Chunk::new(ChunkKind::Usage, json!(usage))),
+        ModelEvent::Finish(reason) => {
+            let reason = reason.as_str().to_owned();
+            Some(Chunk::new(ChunkKind::FinishReason, reason))
+        }
+        ModelEvent::Started { model, .. } if !model.is_empty() => {
+            Some(marked(MODEL_ROLE, Chunk::new(ChunkKind::Custom, model)))
+        }
+        ModelEvent::Started { .. } | ModelEvent::Opaque { .. } => None,
+    }
+}
+
+fn told(error: &ModelError, offered: &Offered) -> NodeError {
+    let mut message = error.message.clone();
+    if error.kind == ModelErrorKind::ContextTooLong {
+        let count = offered.natively.len() + offered.in_words.len();
+        let tokens = offered.tokens();
+        if count > 1 && tokens >= TOLD_TOOLS_FROM {
+            message.push_str(&format!(
+                "; about {tokens} tokens of it tell of {count} tools: offer fewer, as agent-loop does with --input \
+                 allow='[\"dice.*\"]'"
+            ));
+        }
+    }
+    match error.kind {
+        ModelErrorKind::Cancelled => NodeError::invalid("run.cancelled", message),
+        kind if kind.may_pass() => NodeError::failed(error.reason(), message),
+        _ => NodeError::invalid(error.reason(), message),
+    }
+}
+
+#[cfg(test)]
+#[path = "model_port_tests.rs"]
+mod tests;

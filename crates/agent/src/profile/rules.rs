@@ -1,0 +1,100 @@
+//! The block `agent` of a profile: what neither of the formats knows, and what a ComfyTavern profile says.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+/// What only our agents know.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AgentRules {
+    /// In which of the file formats the profile is written.
+    #[serde(skip_serializing_if = "ProfileFormat::is_tavern")]
+    pub format: ProfileFormat,
+    /// How calls are taught and read.
+    pub protocol: Dialect,
+    /// Id of the deliberation workflow; the built-in one if none is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deliberation_workflow: Option<String>,
+    /// By name, as `models` knows it; wins over the snapshot's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What a reply without a call means.
+    pub text_turn: TextTurn,
+    pub budget: Budget,
+    /// Whether a run that was cut off by a crash goes on by itself.
+    pub after_crash: AfterCrash,
+    /// `auto`, `on` or `off`: hold calls to a grammar.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grammar: Option<String>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub parameters: Map<String, Json>,
+    #[serde(skip_serializing_if = "Json::is_null")]
+    pub private_state: Json,
+    #[serde(skip_serializing_if = "Json::is_null")]
+    pub private_state_schema: Json,
+    /// Fields of a ComfyTavern file that mean nothing here (events, knowledge bases, goals); they survive a save.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub kept: Map<String, Json>,
+    /// How long the host may take to publish; 0: as long as it likes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit_timeout_ms: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dialect {
+    #[default]
+    Tam,
+    Action,
+    Native,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TextTurn {
+    /// Foreground writers are nudged, everybody else has answered.
+    #[default]
+    ByPresentation,
+    /// It is the answer: the run is complete.
+    Answers,
+    /// The model is told that it has to use tools, and goes on.
+    Nudges,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum AfterCrash {
+    #[default]
+    Continue,
+    Pause,
+}
+
+/// Beyond rounds and calls, which stand in `tools`. None: no limit.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Budget {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// In dollars.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_wall_time_ms: Option<u64>,
+}
+
+/// Which file a profile is written as.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ProfileFormat {
+    /// `kind: tauritavern.agentProfile`.
+    #[default]
+    Tavern,
+    /// `agent_profile.json`, with fields in snake case.
+    Comfy,
+}
+
+impl ProfileFormat {
+    pub(super) fn is_tavern(&self) -> bool {
+        *self == Self::Tavern
+    }
+}

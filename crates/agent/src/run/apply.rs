@@ -1,0 +1,168 @@
+//! Feeding a run: an input that fits changes it and gives events; one that does not changes nothing.
+//!
+//! What fits is decided in `fit.rs` before anything is touched, so nothing below can fail half-way.
+
+use innkeeper_protocol::event::{RunEventKind, RunStatus, StatusChanged};
+use jiff::Timestamp;
+use serde_json::Map;
+
+use super::state::Phase;
+use super::turn::CallState;
+use super::{AgentRun, Draft, Input, Misfit, Stamped};
+
+/// What is told, in order.
+pub(super) type Out = Vec<Draft>;
+
+impl AgentRun {
+    /// The events of an input that has been taken.
+    pub fn apply(&mut self, stamped: &Stamped) -> Result<Vec<Draft>, Misfit> {
+        self.check(&stamped.input)?;
+        self.pass_time(stamped);
+        let mut out = Out::new();
+        self.take(&stamped.input, &mut out);
+        Ok(out)
+    }
+
+    fn take(&mut self, input: &Input, out: &mut Out) {
+        match input {
+            // Only ever the first; `fit.rs` lets no second one in.
+            Input::Created(_) => {}
+            Input::WorkspaceReady { files } => self.workspace_ready(files, out),
+            Input::ContextReady {
+                binding,
+                request,
+                tools,
+            } => self.context_ready(binding, request, tools, out),
+            Input::GuidanceSubmitted {
+                guidance_id,
+                client_guidance_id,
+                text,
+            } => self.guidance_submitted(guidance_id, client_guidance_id.as_deref(), text, out),
+            Input::ModelAsked {
+                keep,
+                add,
+                request,
+                guidance,
+                arrived,
+            } => {
+                self.sent.truncate(*keep);
+                self.sent.extend(add.iter().cloned());
+                self.arrived.drain(..*arrived);
+                self.model_asked(*guidance, request, out);
+            }
+            Input::ModelReplied(turn) => self.model_replied(turn, out),
+            Input::ModelFailed {
+                code,
+                message,
+                reason,
+                retryable,
+                arrived,
+            } => {
+                let arrived = arrived.as_deref().unwrap_or_default();
+                self.model_failed(*code, message, reason.as_deref(), *retryable, arrived, out);
+            }
+            Input::Rested => self.rested(out),
+            Input::CallStarted { call, idempotent } => self.call_started(call, *idempotent, out),
+            Input::ApprovalAsked {
+                call,
+                approval_id,
+                reason,
+            } => self.approval_asked(call, approval_id, reason.as_deref(), out),
+            Input::ApprovalAnswered {
+                call,
+                approved,
+                reason,
+            } => self.approval_answered(call, *approved, reason.as_deref(), out),
+            Input::CallEnded {
+                call,
+                observation,
+                elapsed_ms,
+                change,
+                full,
+            } => self.call_ended(call, observation, *elapsed_ms, change, full.as_ref(), out),
+            Input::BlockEnded { block, notes } => self.block_ended(*block, notes, out),
+            Input::TaskEnded { observation } => self.task_ended(observation, out),
+            Input::CommitRequested {
+                commit,
+                call,
+                path,
+                mode,
+                reason,
+                file,
+            } => self.commit_requested(commit, call, (path, mode, reason.as_deref()), file, out),
+            Input::CommitResolved {
+                commit,
+                message_id,
+                message_index,
+            } => self.commit_resolved(commit, message_id, *message_index, out),
+            Input::CommitFailed { commit, message } => self.commit_failed(commit, message, out),
+            Input::FinishCalled { call, reason } => self.finish_called(call, reason.as_deref()),
+            Input::PersistCommitted { state_id } => self.persist_committed(state_id, out),
+            Input::PersistFailed { message } => self.persist_failed(message, out),
+            Input::MetadataUpdateRequested { update_id } => self.update_requested(update_id, out),
+            Input::MetadataUpdated { .. } => self.metadata_updated(out),
+            Input::MetadataUpdateFailed { message, .. } => {
+                self.metadata_update_failed(message, out);
+            }
+            Input::CancelRequested => self.cancel_requested(out),
+            Input::Stopped => self.stopped(out),
+            Input::Recovered => self.recovered(out),
+            Input::Resumed { additional_rounds } => self.resumed(*additional_rounds, out),
+            Input::Failed {
+                code,
+                message,
+                reason,
+            } => self.fail(*code, message.clone(), reason.clone(), out),
+        }
+    }
+
+    /// A clock that was set back costs nothing, and gains nothing.
+    fn pass_time(&mut self, stamped: &Stamped) {
+        let is_idle = matches!(stamped.input, Input::Recovered | Input::Resumed { .. });
+        if !is_idle && !self.is_parked() {
+            self.spent.worked_ms += millis_between(self.at, stamped.at);
+        }
+        self.at = self.at.max(stamped.at);
+        self.takeovers = match stamped.input {
+            Input::Recovered => self.takeovers.saturating_add(1),
+            _ => 0,
+        };
+    }
+
+    /// It waits for people, which is no work.
+    fn is_parked(&self) -> bool {
+        let asks_host = matches!(
+            self.phase,
+            Phase::Updating {
+                update_id: Some(_),
+                ..
+            }
+        );
+        let asks_person = || {
+            let calls = self.turn.iter().flat_map(|turn| turn.calls());
+            let mut calls = calls.map(|call| &call.state);
+            calls.any(|state| matches!(state, CallState::AwaitingApproval { .. }))
+        };
+        self.paused
+            || self.is_over()
+            || asks_host
+            || self.pending_commit().is_some()
+            || asks_person()
+    }
+
+    pub(super) fn turn_to(&mut self, status: RunStatus, out: &mut Out) {
+        self.status = status;
+        out.push(
+            RunEventKind::StatusChanged(StatusChanged {
+                status,
+                extra: Map::new(),
+            })
+            .into(),
+        );
+    }
+}
+
+fn millis_between(from: Timestamp, to: Timestamp) -> u64 {
+    let millis = to.as_millisecond().saturating_sub(from.as_millisecond());
+    u64::try_from(millis).unwrap_or_default()
+}

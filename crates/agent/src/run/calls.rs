@@ -1,0 +1,266 @@
+//! Calls on their way: begun, asked about, ended, gone on in the background.
+
+use std::sync::Arc;
+
+use innkeeper_protocol::event::{
+    CallId, InvocationId, RunEventKind, RunStatus, TaskId, ToolCallAnswered,
+    ToolCallAwaitingApproval, ToolCallEnded, ToolCallStarted, ToolResultStored, ToolTaskEnded,
+};
+use innkeeper_protocol::{Observation, Outcome};
+use serde_json::{Map, Value as Json};
+
+use super::apply::Out;
+use super::model::short;
+use super::names::{arguments_path, result_path};
+use super::state::{OpenTask, Phase};
+use super::turn::CallState;
+use super::{AgentRun, Draft, PlannedCall};
+use crate::workspace::state::WorkspaceChange;
+
+impl AgentRun {
+    pub(super) fn call_started(&mut self, id: &CallId, idempotent: bool, out: &mut Out) {
+        let round = self.spent.rounds;
+        let Some(call) = self.call_mut(id) else {
+            return;
+        };
+        call.state = CallState::Started { idempotent };
+        let started = ToolCallStarted {
+            round,
+            invocation_id: InvocationId::root(),
+            call_id: id.clone(),
+            name: call.tool.clone(),
+            extra: Map::new(),
+        };
+        self.turn_to(RunStatus::DispatchingTool, out);
+        out.push(RunEventKind::ToolCallStarted(started).into());
+    }
+
+    pub(super) fn approval_asked(
+        &mut self,
+        id: &CallId,
+        approval_id: &str,
+        reason: Option<&str>,
+        out: &mut Out,
+    ) {
+        let round = self.spent.rounds;
+        let Some(call) = self.call_mut(id) else {
+            return;
+        };
+        call.state = CallState::AwaitingApproval {
+            approval_id: approval_id.to_owned(),
+        };
+        let awaiting = ToolCallAwaitingApproval {
+            round,
+            invocation_id: InvocationId::root(),
+            call_id: id.clone(),
+            name: call.tool.clone(),
+            arguments_ref: Some(arguments_path(id)),
+            reason: reason.map(str::to_owned),
+            extra: Map::from_iter([("approvalId".to_owned(), approval_id.into())]),
+        };
+        self.turn_to(RunStatus::AwaitingApproval, out);
+        out.push(RunEventKind::ToolCallAwaitingApproval(awaiting).into());
+    }
+
+    /// Allowed or not, its own next input says what becomes of it.
+    pub(super) fn approval_answered(
+        &mut self,
+        id: &CallId,
+        approved: bool,
+        reason: Option<&str>,
+        out: &mut Out,
+    ) {
+        let round = self.spent.rounds;
+        let Some(call) = self.call_mut(id) else {
+            return;
+        };
+        call.state = CallState::Waiting;
+        let answered = ToolCallAnswered {
+            round,
+            invocation_id: InvocationId::root(),
+            call_id: id.clone(),
+            name: call.tool.clone(),
+            reason: reason.map(str::to_owned),
+            extra: Map::new(),
+        };
+        let kind = match approved {
+            true => RunEventKind::ToolCallApproved(answered),
+            false => RunEventKind::ToolCallDenied(answered),
+        };
+        out.push(kind.into());
+        self.turn_to(RunStatus::DispatchingTool, out);
+    }
+
+    pub(super) fn call_ended(
+        &mut self,
+        id: &CallId,
+        observation: &Arc<Observation>,
+        elapsed_ms: u64,
+        change: &WorkspaceChange,
+        full: Option<&Arc<Json>>,
+        out: &mut Out,
+    ) {
+        let Some(call) = self.call(id).cloned() else {
+            return;
+        };
+        self.end_call(&call, observation.clone(), full.cloned(), elapsed_ms, out);
+        let changed = self.change_workspace(change, out);
+        if let Outcome::AsyncStarted { task_id } = &observation.outcome {
+            let task = OpenTask {
+                call: call.call.clone(),
+                tool: call.tool.clone(),
+                arguments: call.arguments.clone(),
+                idempotent: matches!(call.state, CallState::Started { idempotent: true }),
+                round: self.spent.rounds,
+            };
+            self.tasks.insert(task_id.clone(), task);
+        }
+        self.note_repetition(&call, observation, changed);
+    }
+
+    pub(super) fn end_call(
+        &mut self,
+        call: &PlannedCall,
+        observation: Arc<Observation>,
+        full: Option<Arc<Json>>,
+        elapsed_ms: u64,
+        out: &mut Out,
+    ) {
+        self.tell_end(&call.call, &call.tool, &observation, elapsed_ms, out);
+        if let Some(call) = self.call_mut(&call.call) {
+            call.state = CallState::Ended { observation, full };
+        }
+    }
+
+    pub(super) fn tell_end(
+        &self,
+        id: &CallId,
+        tool: &str,
+        observation: &Observation,
+        elapsed_ms: u64,
+        out: &mut Out,
+    ) {
+        let round = self.spent.rounds;
+        let stored = ToolResultStored {
+            round,
+            call_id: id.clone(),
+            path: result_path(id),
+            extra: Map::new(),
+        };
+        out.push(RunEventKind::ToolResultStored(stored).into());
+        let error = observation.error_code();
+        let ended = ToolCallEnded {
+            round,
+            invocation_id: InvocationId::root(),
+            call_id: id.clone(),
+            name: tool.to_owned(),
+            is_error: error.is_some(),
+            error_code: error.map(|code| code.as_str().to_owned()),
+            message: complaint(&observation.outcome).map(short),
+            elapsed_ms,
+            resource_refs: references(&observation.outcome),
+            extra: reasons(&observation.outcome),
+        };
+        let kind = match error {
+            None => RunEventKind::ToolCallCompleted(ended),
+            Some(_) => RunEventKind::ToolCallFailed(ended),
+        };
+        out.push(kind.into());
+    }
+
+    pub(super) fn block_ended(&mut self, block: usize, notes: &[Observation], out: &mut Out) {
+        let Some(turn) = &mut self.turn else {
+            return;
+        };
+        if let Some(block) = turn.blocks.get_mut(block) {
+            block.ended = true;
+            block.notes.extend(notes.iter().cloned());
+        }
+        if turn.current().is_none() {
+            self.conclude(out);
+        }
+    }
+
+    pub(super) fn task_ended(&mut self, observation: &Arc<Observation>, out: &mut Out) {
+        let task = observation.task.as_deref().unwrap_or_default();
+        let Some(open) = self.tasks.remove(task) else {
+            return;
+        };
+        out.push(task_end(task, &open, observation));
+        self.arrived.push(observation.clone());
+        if self.phase == Phase::Waiting {
+            self.go_on(out);
+        }
+    }
+
+    /// Whoever drives the run stops them; what they did so far is not known here.
+    pub(super) fn cancel_tasks(&mut self, reason: &str, out: &mut Out) {
+        for (task, open) in std::mem::take(&mut self.tasks) {
+            let outcome = Outcome::Cancelled {
+                reason: reason.to_owned(),
+            };
+            let observation = Arc::new(Observation {
+                task: Some(task.clone()),
+                ..Observation::new(open.tool.as_str(), outcome)
+            });
+            out.push(task_end(&task, &open, &observation));
+            self.arrived.push(observation);
+        }
+    }
+
+    pub(super) fn call_mut(&mut self, id: &CallId) -> Option<&mut PlannedCall> {
+        let blocks = &mut self.turn.as_mut()?.blocks;
+        let mut calls = blocks.iter_mut().flat_map(|block| &mut block.calls);
+        calls.find(|call| call.call == *id)
+    }
+}
+
+fn task_end(task: &str, open: &OpenTask, observation: &Observation) -> Draft {
+    let error = observation.error_code();
+    let ended = ToolTaskEnded {
+        task_id: TaskId::new(task),
+        call_id: open.call.clone(),
+        round: open.round,
+        invocation_id: InvocationId::root(),
+        name: open.tool.clone(),
+        is_error: error.is_some(),
+        error_code: error.map(|code| code.as_str().to_owned()),
+        message: complaint(&observation.outcome).map(short),
+        resource_refs: references(&observation.outcome),
+        extra: Map::new(),
+    };
+    RunEventKind::ToolTaskEnded(ended).into()
+}
+
+fn complaint(outcome: &Outcome) -> Option<&str> {
+    match outcome {
+        Outcome::Success { .. } | Outcome::AsyncStarted { .. } => None,
+        Outcome::Error(failure) => Some(&failure.message),
+        Outcome::Denied { reason } | Outcome::Cancelled { reason } => Some(reason),
+        Outcome::OutcomeUnknown { message } | Outcome::Notice { message, .. } => Some(message),
+    }
+}
+
+fn references(outcome: &Outcome) -> Vec<String> {
+    match outcome {
+        Outcome::Success {
+            spilled: Some(spilled),
+            ..
+        } => vec![spilled.reference.clone()],
+        _ => Vec::new(),
+    }
+}
+
+fn reasons(outcome: &Outcome) -> Map<String, Json> {
+    match outcome {
+        Outcome::Error(failure) => failure
+            .reason
+            .iter()
+            .map(|reason| ("reason".to_owned(), reason.as_str().into()))
+            .collect(),
+        Outcome::AsyncStarted { task_id } => {
+            Map::from_iter([("taskId".to_owned(), task_id.as_str().into())])
+        }
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,210 @@
+//! Publishing to the chat: the host is asked once, and answers once, whatever happens in between.
+
+use innkeeper_protocol::ErrorCode;
+use innkeeper_protocol::event::{
+    CallId, ChatCommitCompleted, ChatCommitFailed, ChatCommitRecorded, ChatCommitRequested,
+    ChatCommitStarted, CheckpointId, CommitId, InvocationId, RunEventKind, RunStatus,
+};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use super::AgentRun;
+use super::apply::Out;
+use super::model::short;
+use crate::workspace::state::FileInfo;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Commit {
+    pub commit: CommitId,
+    pub call: CallId,
+    pub round: u32,
+    pub path: String,
+    pub mode: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    pub file: FileInfo,
+    pub checkpoint: CheckpointId,
+    pub answer: CommitAnswer,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(
+    tag = "answer",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+pub enum CommitAnswer {
+    Pending,
+    Confirmed {
+        message_id: String,
+        message_index: Option<u64>,
+        at: Timestamp,
+    },
+    Failed {
+        message: String,
+    },
+}
+
+impl Commit {
+    pub fn is_pending(&self) -> bool {
+        self.answer == CommitAnswer::Pending
+    }
+
+    pub fn is_confirmed(&self) -> bool {
+        self.message_id().is_some()
+    }
+
+    /// Under which the host published it.
+    pub fn message_id(&self) -> Option<&str> {
+        match &self.answer {
+            CommitAnswer::Confirmed { message_id, .. } => Some(message_id),
+            _ => None,
+        }
+    }
+}
+
+impl AgentRun {
+    pub(super) fn commit_requested(
+        &mut self,
+        commit: &CommitId,
+        call: &CallId,
+        (path, mode, reason): (&str, &str, Option<&str>),
+        file: &FileInfo,
+        out: &mut Out,
+    ) {
+        let started = ChatCommitStarted {
+            commit_id: commit.clone(),
+            invocation_id: InvocationId::root(),
+            call_id: call.clone(),
+            path: path.to_owned(),
+            mode: mode.to_owned(),
+            reason: reason.map(str::to_owned),
+            extra: Map::new(),
+        };
+        out.push(RunEventKind::ChatCommitStarted(started).into());
+        self.turn_to(RunStatus::CreatingCheckpoint, out);
+        let checkpoint = self.checkpoint("chat_commit", out);
+        let commit = Commit {
+            commit: commit.clone(),
+            call: call.clone(),
+            round: self.spent.rounds,
+            path: path.to_owned(),
+            mode: mode.to_owned(),
+            reason: reason.map(str::to_owned),
+            file: file.clone(),
+            checkpoint,
+            answer: CommitAnswer::Pending,
+        };
+        self.commits.push(commit);
+        self.offer_commit(Map::new(), out);
+    }
+
+    /// What the host hears.
+    pub(super) fn offer_commit(&mut self, extra: Map<String, Json>, out: &mut Out) {
+        let Some(commit) = self.pending_commit() else {
+            return;
+        };
+        let created = &self.created;
+        let mut extra = extra;
+        extra.insert("bytes".to_owned(), commit.file.bytes.into());
+        let requested = ChatCommitRequested {
+            commit_id: commit.commit.clone(),
+            invocation_id: InvocationId::root(),
+            call_id: commit.call.clone(),
+            run_id: created.run_id.clone(),
+            workspace_id: created.workspace_id.clone(),
+            stable_chat_id: created.stable_chat_id.clone(),
+            chat_ref: created.chat_ref.clone(),
+            generation_type: created.generation_type.clone(),
+            profile_id: Some(created.profile_id.clone()),
+            persist_base_state_id: created.persist_base_state_id.clone(),
+            path: commit.path.clone(),
+            mode: commit.mode.clone(),
+            reason: commit.reason.clone(),
+            chars: commit.file.chars,
+            words: commit.file.words,
+            sha256: commit.file.sha256.as_str().to_owned(),
+            checkpoint_id: commit.checkpoint.clone(),
+            extra,
+        };
+        self.turn_to(RunStatus::AwaitingHostCommit, out);
+        out.push(RunEventKind::ChatCommitRequested(requested).into());
+    }
+
+    pub(super) fn commit_resolved(
+        &mut self,
+        id: &CommitId,
+        message_id: &str,
+        message_index: Option<u64>,
+        out: &mut Out,
+    ) {
+        let at = self.at;
+        let Some(commit) = self.commit_mut(id) else {
+            return;
+        };
+        commit.answer = CommitAnswer::Confirmed {
+            message_id: message_id.to_owned(),
+            message_index,
+            at,
+        };
+        let completed = ChatCommitCompleted {
+            commit_id: commit.commit.clone(),
+            invocation_id: InvocationId::root(),
+            call_id: commit.call.clone(),
+            path: commit.path.clone(),
+            mode: commit.mode.clone(),
+            message_id: message_id.to_owned(),
+            message_index,
+            extra: Map::new(),
+        };
+        let (path, mode) = (commit.path.clone(), commit.mode.clone());
+        let recorded = ChatCommitRecorded {
+            commit_count: self.commit_count(),
+            path,
+            mode,
+            message_id: message_id.to_owned(),
+            extra: Map::new(),
+        };
+        out.push(RunEventKind::ChatCommitCompleted(completed).into());
+        out.push(RunEventKind::ChatCommitRecorded(recorded).into());
+    }
+
+    /// What the host cannot do, no model can mend: the run ends. A run that is being cancelled ends as such.
+    pub(super) fn commit_failed(&mut self, id: &CommitId, message: &str, out: &mut Out) {
+        self.give_up_commit(id, message, out);
+        if !self.is_cancelling() {
+            self.fail(
+                ErrorCode::CommitSaveFailed,
+                format!("The host could not publish: {message}"),
+                Some("agent.chat_commit_failed".to_owned()),
+                out,
+            );
+        }
+    }
+
+    pub(super) fn give_up_commit(&mut self, id: &CommitId, message: &str, out: &mut Out) {
+        let Some(commit) = self.commit_mut(id) else {
+            return;
+        };
+        commit.answer = CommitAnswer::Failed {
+            message: message.to_owned(),
+        };
+        let failed = ChatCommitFailed {
+            commit_id: commit.commit.clone(),
+            invocation_id: InvocationId::root(),
+            call_id: commit.call.clone(),
+            path: commit.path.clone(),
+            mode: commit.mode.clone(),
+            message: short(message),
+            extra: Map::new(),
+        };
+        out.push(RunEventKind::ChatCommitFailed(failed).into());
+    }
+
+    fn commit_mut(&mut self, id: &CommitId) -> Option<&mut Commit> {
+        let mut newest_first = self.commits.iter_mut().rev();
+        newest_first.find(|commit| commit.commit == *id)
+    }
+}

@@ -1,0 +1,209 @@
+//! The end of a turn: what a reply without calls means, and whether the model is asked again.
+//!
+//! A plain answer completes a run whose profile says so. A writer that publishes files is told to use its tools instead,
+//! until its rounds are used up; but once it has published something, its exit policy is satisfied and plain words end its
+//! run as well: it says goodbye, and asking it again would only cost. Words never end a run while a task of it is at work
+//! or while somebody has said something that the model has not heard; the same holds for a finish and what people say.
+
+use innkeeper_protocol::ErrorCode;
+use innkeeper_protocol::event::{
+    DirectOutputCaptured, DriftRecoveryAttempted, InvocationId, RunEventKind,
+};
+use innkeeper_store::BlobId;
+use innkeeper_tools::builtin::text::count;
+use serde_json::Map;
+
+use super::apply::Out;
+use super::names::{capture_path, response_path};
+use super::plan::TurnKind;
+use super::state::Phase;
+use super::{AgentRun, Nudge};
+use crate::limits::MAX_BARREN_TURNS;
+use crate::workspace::state::{FileChange, FileInfo, How, ReadState};
+
+impl AgentRun {
+    pub(super) fn conclude_or_act(&mut self, kind: TurnKind, out: &mut Out) {
+        match kind {
+            TurnKind::Calls => {
+                self.barren = 0;
+                self.drifts = 0;
+                self.phase = Phase::Acting;
+            }
+            TurnKind::Text => {
+                self.barren = 0;
+                if !self.waits_for_others(out) {
+                    self.text_turn(out);
+                }
+            }
+            TurnKind::Empty => {
+                if !self.waits_for_others(out) {
+                    self.nudge_with(Nudge::EmptyTurn);
+                    self.barren_turn(kind, out);
+                }
+            }
+            TurnKind::Refused => self.barren_turn(kind, out),
+        }
+    }
+
+    /// After the last block of a turn.
+    pub(super) fn conclude(&mut self, out: &mut Out) {
+        let finish = self.finish.take();
+        if finish.is_some() && self.guidance.is_empty() {
+            let reason = finish.and_then(|finish| finish.reason);
+            return self.finish_loop(None, reason, out);
+        }
+        if !self.end_if_endless(out) {
+            self.go_on(out);
+        }
+    }
+
+    /// The model is asked again, if it may be.
+    pub(super) fn go_on(&mut self, out: &mut Out) {
+        if self.left().rounds == 0 {
+            let max = self.max_rounds();
+            let (code, message) = match self.nudge() {
+                Some(Nudge::ToolCallRequired { .. }) => (
+                    ErrorCode::ModelToolCallRequired,
+                    format!(
+                        "The model kept answering in plain text for {max} rounds where the run needs a tool call; choose a model that follows tool instructions, or another dialect in the profile"
+                    ),
+                ),
+                _ => (
+                    ErrorCode::AgentMaxToolRoundsExceeded,
+                    format!(
+                        "The model used all {max} rounds without finishing; resume the run with additionalRounds, or raise maxRounds"
+                    ),
+                ),
+            };
+            return self.fail(code, message, None, out);
+        }
+        if let Some(why) = self.spent.exhausted(&self.created.profile) {
+            return self.fail(why.code, why.message, why.reason, out);
+        }
+        self.phase = Phase::Ready;
+    }
+
+    /// Words are no end while there is more to come.
+    fn waits_for_others(&mut self, out: &mut Out) -> bool {
+        if !self.guidance.is_empty() || !self.arrived.is_empty() {
+            self.go_on(out);
+            return true;
+        }
+        if !self.tasks.is_empty() {
+            self.phase = Phase::Waiting;
+            return true;
+        }
+        false
+    }
+
+    fn text_turn(&mut self, out: &mut Out) {
+        let is_satisfied = self.answers_in_text() || self.commits().next().is_some();
+        match is_satisfied {
+            true => self.finish_loop(Some("text_turn"), None, out),
+            false => self.drift(out),
+        }
+    }
+
+    /// A plain answer of a writer: kept as a file that it can use, and told to use it.
+    fn drift(&mut self, out: &mut Out) {
+        let path = self.capture(out);
+        let round = self.spent.rounds;
+        self.drifts = self.drifts.saturating_add(1);
+        if self.left().rounds > 0 {
+            let max_rounds = self.max_rounds();
+            let attempted = DriftRecoveryAttempted {
+                attempt: self.drifts,
+                max_attempts: max_rounds.saturating_sub(1),
+                max_rounds,
+                limit_reason: None,
+                round,
+                invocation_id: InvocationId::root(),
+                committed_count: self.commit_count(),
+                reason_code: ErrorCode::ModelToolCallRequired.as_str().to_owned(),
+                extra: Map::new(),
+            };
+            out.push(RunEventKind::DriftRecoveryAttempted(attempted).into());
+        }
+        self.nudge_with(Nudge::ToolCallRequired {
+            captured: path,
+            attempt: self.drifts,
+        });
+        self.go_on(out);
+    }
+
+    fn capture(&mut self, out: &mut Out) -> String {
+        let artifacts = &self.created.profile.output.artifacts;
+        let body = artifacts
+            .iter()
+            .find(|artifact| artifact.target == "messageBody");
+        let path = capture_path(body.map(|artifact| artifact.path.as_str()));
+        let text = self
+            .turn
+            .as_ref()
+            .map_or("", |turn| turn.reply.text.as_str());
+        let counted = count(text);
+        let file = FileInfo {
+            sha256: BlobId::of(text.as_bytes()),
+            bytes: counted.bytes as u64,
+            chars: counted.chars as u64,
+            words: counted.words as u64,
+        };
+        let captured = DirectOutputCaptured {
+            round: self.spent.rounds,
+            path: path.clone(),
+            chars: file.chars,
+            words: file.words,
+            sha256: file.sha256.as_str().to_owned(),
+            model_response_path: response_path(self.spent.rounds),
+            extra: Map::from_iter([("bytes".to_owned(), file.bytes.into())]),
+        };
+        out.push(RunEventKind::DirectOutputCaptured(captured).into());
+        // The model wrote it, so it knows it.
+        let known = ReadState {
+            sha256: file.sha256.clone(),
+            full: true,
+            ranges: Vec::new(),
+            needs_full_read: false,
+        };
+        self.workspace.reads.insert(path.clone(), known);
+        self.change_file(&FileChange {
+            path: path.clone(),
+            how: How::Captured,
+            old: self.workspace.files.get(&path).cloned(),
+            new: Some(file),
+        });
+        self.checkpoint("direct_output_capture", out);
+        path
+    }
+
+    /// Nothing came of it. The model is told why, but not for ever.
+    fn barren_turn(&mut self, kind: TurnKind, out: &mut Out) {
+        self.barren = self.barren.saturating_add(1);
+        if self.barren < MAX_BARREN_TURNS {
+            return self.go_on(out);
+        }
+        self.barren = 0;
+        let (code, message) = match kind {
+            TurnKind::Empty => (
+                ErrorCode::ModelUpstreamInvalidResponse,
+                "The model's replies were empty",
+            ),
+            _ if self.left().calls == 0 => (
+                ErrorCode::ToolBudgetExhausted,
+                "The run has made all its calls and did not finish; resume it to grant as many again, or raise maxCallsPerRun",
+            ),
+            _ => (
+                ErrorCode::ProtocolMalformed,
+                "Nothing of the model's replies could be run; choose a model that follows tool instructions, or another dialect in the profile",
+            ),
+        };
+        let message = format!("{message} ({MAX_BARREN_TURNS} times in a row)");
+        self.fail(code, message, Some("agent.barren_turns".to_owned()), out);
+    }
+
+    fn nudge_with(&mut self, nudge: Nudge) {
+        if let Some(turn) = &mut self.turn {
+            turn.nudge = Some(nudge);
+        }
+    }
+}

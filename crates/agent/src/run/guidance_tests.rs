@@ -1,0 +1,105 @@
+use innkeeper_protocol::ErrorCode;
+use serde_json::json;
+
+use super::testing::*;
+use super::*;
+
+#[test]
+fn guidance_is_told_with_the_next_request() {
+    let mut scene = Scene::writer(json!({}));
+    scene.ask().feed(guidance("g1", "shorter  please"));
+    scene.heard();
+    scene.reply(ModelTurn {
+        tool_calls: vec![native("a", "x", json!({}))],
+        ..ModelTurn::default()
+    });
+    scene.start("a").end("a").block_end();
+    // One more comes in while the request is put together.
+    scene.feed(guidance("g2", "and kinder"));
+    scene.heard();
+    let keep = scene.run.sent().len();
+    scene.feed(Input::ModelAsked {
+        keep,
+        add: vec![std::sync::Arc::new(json!({}))],
+        request: json!({}),
+        guidance: 1,
+        arrived: 0,
+    });
+    assert_eq!(
+        scene.heard(),
+        "user_guidance_applied =calling_model model_request_created model_call_attempt_started"
+    );
+    assert_eq!(scene.run.guidance()[0].id, "g2");
+}
+
+#[test]
+fn nothing_ends_over_the_head_of_whoever_guides() {
+    let mut words = Scene::chat(json!({}));
+    words.ask().feed(guidance("g", "wait"));
+    words.reply(ModelTurn {
+        text: "Done".to_owned(),
+        ..ModelTurn::default()
+    });
+    assert_eq!(words.run.next(), Step::Ask { round: 2 });
+
+    let mut finish = Scene::writer(json!({}));
+    finish.publish("a", "commit_1");
+    finish.calls(&[native("b", "workspace.finish", json!({}))]);
+    finish.start("b").feed(Input::FinishCalled {
+        call: "b".into(),
+        reason: None,
+    });
+    finish.feed(guidance("g", "wait")).end("b").block_end();
+    assert_eq!(finish.run.next(), Step::Ask { round: 3 });
+    finish.says("Goodbye");
+    assert_eq!(finish.run.next(), Step::CommitPersist);
+}
+
+#[test]
+fn whoever_waits_for_a_task_can_be_spoken_to() {
+    let mut scene = Scene::chat(json!({}));
+    scene.calls(&[native("a", "slow", json!({}))]).start("a");
+    let background = innkeeper_protocol::Outcome::AsyncStarted {
+        task_id: "t".to_owned(),
+    };
+    scene
+        .end_with("a", background, Default::default())
+        .block_end();
+    scene.says("It is under way");
+    assert!(matches!(scene.run.next(), Step::AwaitTasks { .. }));
+    scene.feed(guidance("g", "never mind"));
+    assert_eq!(scene.run.next(), Step::Ask { round: 3 });
+}
+
+#[test]
+fn guidance_has_its_limits() {
+    let refused = |code, reason| Why::Refused { code, reason };
+    let invalid = ErrorCode::AgentGuidanceInvalid;
+    let mut scene = Scene::writer(json!({}));
+    for (text, why) in [
+        (String::from("  "), refused(invalid, "agent.guidance_empty")),
+        (
+            "x".repeat(16_001),
+            refused(invalid, "agent.guidance_too_large"),
+        ),
+    ] {
+        assert_eq!(scene.refuses(guidance("g", &text)), why);
+    }
+    for at in 0..4 {
+        scene.feed(guidance(&at.to_string(), &"x".repeat(16_000)));
+    }
+    let full = refused(
+        ErrorCode::AgentGuidanceMailboxFull,
+        "agent.guidance_mailbox_full",
+    );
+    assert_eq!(scene.refuses(guidance("g", "x")), full);
+
+    let mut scene = Scene::chat(json!({}));
+    for at in 0..8 {
+        scene.feed(guidance(&at.to_string(), "x"));
+    }
+    assert_eq!(scene.refuses(guidance("g", "x")), full);
+    scene.says("done");
+    let closed = refused(invalid, "agent.guidance_mailbox_closed");
+    assert_eq!(scene.refuses(guidance("g", "x")), closed);
+}

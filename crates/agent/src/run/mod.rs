@@ -1,0 +1,50 @@
+//! One run as a state machine without IO. [`AgentRun::next`] says what to do, [`AgentRun::apply`] is fed what came of it.
+//!
+//! Pure: the same inputs give the same run and the same events. Time, ids and everything from outside arrive in inputs;
+//! whoever drives a run journals an input together with its events before anything else is done.
+
+mod apply;
+mod calls;
+mod commit;
+mod conclude;
+mod effect;
+mod end;
+mod finish;
+mod fit;
+mod guard;
+mod guidance;
+pub mod input;
+mod model;
+pub mod names;
+mod plan;
+mod recover;
+mod spent;
+mod start;
+mod state;
+pub mod step;
+pub mod turn;
+
+pub use commit::{Commit, CommitAnswer};
+pub use guidance::Guidance;
+pub use input::{Created, Input, Stamped};
+pub use spent::{Left, Spent};
+pub use state::{AgentRun, OpenTask, RunFailure};
+pub use step::{Draft, Misfit, Step, Why};
+pub use turn::{CallState, ModelTurn, Nudge, PlannedBlock, PlannedCall, Turn};
+
+#[cfg(test)]
+mod end_tests;
+#[cfg(test)]
+mod fit_tests;
+#[cfg(test)]
+mod guard_tests;
+#[cfg(test)]
+mod guidance_tests;
+#[cfg(test)]
+mod law_tests;
+#[cfg(test)]
+mod loop_tests;
+#[cfg(test)]
+mod recover_tests;
+#[cfg(test)]
+mod testing;

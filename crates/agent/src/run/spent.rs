@@ -1,0 +1,170 @@
+//! What a run has used up, and what is left of what its profile gives.
+
+use std::collections::BTreeMap;
+
+use innkeeper_protocol::ErrorCode;
+use serde::{Deserialize, Serialize};
+
+use super::state::RunFailure;
+use crate::AgentProfile;
+
+/// All of it, over all resumptions.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Spent {
+    pub rounds: u32,
+    /// Granted by people who resumed it.
+    pub additional_rounds: u32,
+    /// That the model made and that were not refused at once.
+    pub calls: u32,
+    /// By the names under which the profile limits them.
+    pub calls_per_tool: BTreeMap<String, u32>,
+    pub tokens: u64,
+    /// In dollars.
+    pub cost: f64,
+    /// Time in which it was at work. Waiting for people, being paused and having nobody to drive it are no work.
+    pub worked_ms: u64,
+    /// What counted before a person granted the same again.
+    pub(super) forgiven: Forgiven,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Forgiven {
+    calls: u32,
+    calls_per_tool: BTreeMap<String, u32>,
+    tokens: u64,
+    cost: f64,
+    worked_ms: u64,
+}
+
+/// None: no limit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Left {
+    pub rounds: u32,
+    pub calls: u32,
+    pub tokens: Option<u64>,
+    pub cost: Option<f64>,
+    pub wall_time_ms: Option<u64>,
+}
+
+impl Spent {
+    pub(super) fn max_rounds(&self, profile: &AgentProfile) -> u32 {
+        let own = profile.tools.max_rounds;
+        own.saturating_add(self.additional_rounds)
+    }
+
+    pub(super) fn left(&self, profile: &AgentProfile) -> Left {
+        let budget = &profile.agent.budget;
+        let calls = self.calls - self.forgiven.calls;
+        let tokens = self.tokens - self.forgiven.tokens;
+        let worked = self.worked_ms - self.forgiven.worked_ms;
+        let cost = self.cost - self.forgiven.cost;
+        Left {
+            rounds: self.max_rounds(profile).saturating_sub(self.rounds),
+            calls: profile.tools.max_calls_per_run.saturating_sub(calls),
+            tokens: budget.max_tokens.map(|max| max.saturating_sub(tokens)),
+            cost: budget.max_cost.map(|max| (max - cost).max(0.0)),
+            wall_time_ms: budget
+                .max_wall_time_ms
+                .map(|max| max.saturating_sub(worked)),
+        }
+    }
+
+    /// Which budget ends the run before the model is asked again; rounds are counted elsewhere.
+    pub(super) fn exhausted(&self, profile: &AgentProfile) -> Option<RunFailure> {
+        let left = self.left(profile);
+        let budget = &profile.agent.budget;
+        let (reason, message) = if left.tokens == Some(0) {
+            let max = budget.max_tokens.unwrap_or_default();
+            let message = format!(
+                "The run has used {} tokens, and its profile gives it {max}; resume it to grant as many again, or raise agent.budget.maxTokens",
+                self.tokens
+            );
+            ("agent.token_budget_exhausted", message)
+        } else if left.cost.is_some_and(|cost| cost <= 0.0) {
+            let max = budget.max_cost.unwrap_or_default();
+            let message = format!(
+                "The run has cost {:.4} dollars, and its profile gives it {max}; resume it to grant as much again, or raise agent.budget.maxCost",
+                self.cost
+            );
+            ("agent.cost_budget_exhausted", message)
+        } else if left.wall_time_ms == Some(0) {
+            let max = budget.max_wall_time_ms.unwrap_or_default();
+            let message = format!(
+                "The run has worked for {} ms, and its profile gives it {max}; resume it to grant as much again, or raise agent.budget.maxWallTimeMs",
+                self.worked_ms
+            );
+            ("agent.time_budget_exhausted", message)
+        } else {
+            return None;
+        };
+        Some(RunFailure {
+            code: ErrorCode::ToolBudgetExhausted,
+            message,
+            reason: Some(reason.to_owned()),
+        })
+    }
+
+    /// How often a tool may still be called by its own limit, and under which name that stands in the profile.
+    pub(super) fn left_of_tool<'p>(
+        &self,
+        profile: &'p AgentProfile,
+        tool: &str,
+    ) -> Option<(&'p str, u32)> {
+        let (name, max) = limit_of(profile, tool)?;
+        let used = self.calls_per_tool.get(name).copied().unwrap_or_default();
+        let forgiven = &self.forgiven.calls_per_tool;
+        let forgiven = forgiven.get(name).copied().unwrap_or_default();
+        Some((name, max.saturating_sub(used - forgiven)))
+    }
+
+    pub(super) fn count_call(&mut self, profile: &AgentProfile, tool: &str) {
+        self.calls = self.calls.saturating_add(1);
+        if let Some((name, _)) = limit_of(profile, tool) {
+            *self.calls_per_tool.entry(name.to_owned()).or_default() += 1;
+        }
+    }
+
+    /// What is used up is given once more.
+    pub(super) fn forgive(&mut self, profile: &AgentProfile) {
+        let left = self.left(profile);
+        if left.calls == 0 {
+            self.forgiven.calls = self.calls;
+        }
+        if left.tokens == Some(0) {
+            self.forgiven.tokens = self.tokens;
+        }
+        if left.cost.is_some_and(|cost| cost <= 0.0) {
+            self.forgiven.cost = self.cost;
+        }
+        if left.wall_time_ms == Some(0) {
+            self.forgiven.worked_ms = self.worked_ms;
+        }
+        for (name, max) in &profile.tools.max_calls_per_tool {
+            let used = self.calls_per_tool.get(name).copied().unwrap_or_default();
+            let forgiven = &mut self.forgiven.calls_per_tool;
+            if used - forgiven.get(name).copied().unwrap_or_default() >= *max {
+                forgiven.insert(name.clone(), used);
+            }
+        }
+    }
+}
+
+fn limit_of<'p>(profile: &'p AgentProfile, tool: &str) -> Option<(&'p str, u32)> {
+    let limits = &profile.tools.max_calls_per_tool;
+    if limits.is_empty() {
+        return None;
+    }
+    let found = limits.iter().find(|(name, _)| alike(name, tool));
+    found.map(|(name, max)| (name.as_str(), *max))
+}
+
+/// The same tool in the spellings of all dialects (`workspace.finish`, `workspace_finish`).
+pub(super) fn alike(name: &str, tool: &str) -> bool {
+    let normal = |character: char| match character.is_alphanumeric() {
+        true => character.to_ascii_lowercase(),
+        false => '_',
+    };
+    name.chars().map(normal).eq(tool.chars().map(normal))
+}

@@ -1,0 +1,349 @@
+//! What a run is at one moment, and what others may know of it. How it changes is told beside it, a file for each part.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use innkeeper_protocol::event::{CallId, CommitId, Presentation, RunId, RunStatus};
+use innkeeper_protocol::{ErrorCode, Observation};
+use innkeeper_store::BlobId;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::commit::Commit;
+use super::guard::Repeated;
+use super::guidance::Guidance;
+use super::spent::{Left, Spent};
+use super::turn::CallState;
+use super::{Created, Nudge, PlannedCall, Step, Turn};
+use crate::AgentProfile;
+use crate::profile::TextTurn;
+use crate::workspace::state::WorkspaceState;
+
+/// One run. The same inputs make the same run; saved and read back it goes on as if nothing had been.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentRun {
+    pub(super) created: Arc<Created>,
+    pub(super) created_at: Timestamp,
+    /// Of the last input.
+    pub(super) at: Timestamp,
+    pub(super) phase: Phase,
+    pub(super) status: RunStatus,
+    /// Waits for a person.
+    pub(super) paused: bool,
+    /// Taken over so often without anything else in between.
+    pub(super) takeovers: u32,
+
+    pub(super) binding: Arc<Json>,
+    pub(super) sent: Vec<Arc<Json>>,
+    pub(super) turn: Option<Turn>,
+    /// Ends of background tasks that the model has not been told.
+    pub(super) arrived: Vec<Arc<Observation>>,
+    pub(super) tasks: BTreeMap<String, OpenTask>,
+    pub(super) guidance: Vec<Guidance>,
+
+    pub(super) workspace: WorkspaceState,
+    /// What earlier runs left in `persist`.
+    pub(super) persist_base: BTreeMap<String, BlobId>,
+    pub(super) commits: Vec<Commit>,
+    pub(super) finish: Option<Finish>,
+
+    pub(super) spent: Spent,
+    /// Keys of all calls there were.
+    pub(super) calls: BTreeSet<u64>,
+    pub(super) repeated: Option<Repeated>,
+    /// Turns in a row that came to nothing.
+    pub(super) barren: u32,
+    /// Turns in a row that were plain text where tools were needed.
+    pub(super) drifts: u32,
+    pub(super) failure: Option<RunFailure>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(
+    tag = "phase",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+pub(super) enum Phase {
+    Preparing,
+    Assembling,
+    /// The model is to be asked.
+    Ready,
+    Asked {
+        attempt: u32,
+    },
+    /// Before this attempt.
+    Resting {
+        attempt: u32,
+    },
+    /// Calls of the turn run.
+    Acting,
+    /// Only the end of a background task leads on.
+    Waiting,
+    Persisting,
+    Updating {
+        state_id: String,
+        update_id: Option<String>,
+    },
+    Cancelling {
+        from: Stage,
+    },
+    Over {
+        from: Stage,
+    },
+}
+
+/// From where a run can go on after it was stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Stage {
+    Workspace,
+    Context,
+    /// The next request has to be put together.
+    Ask,
+    /// The last request was not answered.
+    Model,
+    Persist,
+    /// It is complete.
+    End,
+}
+
+/// A call that goes on in the background.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OpenTask {
+    pub call: CallId,
+    pub tool: String,
+    pub arguments: Arc<Json>,
+    /// May be begun anew where the process that ran it is gone.
+    pub idempotent: bool,
+    pub round: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Finish {
+    pub(super) call: CallId,
+    pub(super) reason: Option<String>,
+}
+
+/// Why a run failed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunFailure {
+    pub code: ErrorCode,
+    pub message: String,
+    /// The finer code.
+    pub reason: Option<String>,
+}
+
+impl Phase {
+    pub(super) fn stage(&self) -> Stage {
+        match self {
+            Self::Preparing => Stage::Workspace,
+            Self::Assembling => Stage::Context,
+            Self::Ready | Self::Acting | Self::Waiting => Stage::Ask,
+            Self::Asked { .. } | Self::Resting { .. } => Stage::Model,
+            Self::Persisting | Self::Updating { .. } => Stage::Persist,
+            Self::Cancelling { from } | Self::Over { from } => *from,
+        }
+    }
+}
+
+impl AgentRun {
+    pub fn next(&self) -> Step {
+        match &self.phase {
+            Phase::Over { .. } => Step::Over {
+                status: self.status,
+            },
+            Phase::Cancelling { .. } => Step::Stop,
+            _ if self.paused => Step::Paused,
+            Phase::Preparing => Step::PrepareWorkspace,
+            Phase::Assembling => Step::PrepareContext,
+            Phase::Ready => Step::Ask {
+                round: self.spent.rounds + 1,
+            },
+            Phase::Asked { attempt } => Step::Deliberate {
+                round: self.spent.rounds,
+                attempt: *attempt,
+            },
+            Phase::Resting { .. } => Step::Rest {
+                millis: self.created.profile.run.model_retry.interval_ms,
+            },
+            Phase::Acting => self.next_of_block(),
+            Phase::Waiting => Step::AwaitTasks {
+                tasks: self.tasks.keys().cloned().collect(),
+            },
+            Phase::Persisting => Step::CommitPersist,
+            Phase::Updating { update_id, .. } => Step::UpdateMetadata {
+                update_id: update_id.clone(),
+            },
+        }
+    }
+
+    /// A commit whose call nobody runs any more is waited for by itself: a parked run needs no tools at hand.
+    fn next_of_block(&self) -> Step {
+        let parked = self.pending_commit().filter(|commit| {
+            let call = self.call(&commit.call);
+            call.is_some_and(|call| call.state == CallState::Waiting)
+        });
+        match parked {
+            Some(commit) => Step::AwaitHostCommit {
+                commit: commit.commit.clone(),
+            },
+            None => Step::RunBlock {
+                block: self.turn.as_ref().and_then(Turn::current).unwrap_or(0),
+            },
+        }
+    }
+
+    pub fn status(&self) -> RunStatus {
+        self.status
+    }
+
+    pub fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Over { .. })
+    }
+
+    pub fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    /// Nothing goes on before somebody has answered.
+    pub fn waits_for_a_person(&self) -> bool {
+        matches!(
+            self.status,
+            RunStatus::AwaitingApproval | RunStatus::AwaitingHostCommit
+        )
+    }
+
+    pub fn is_cancelling(&self) -> bool {
+        matches!(self.phase, Phase::Cancelling { .. })
+    }
+
+    pub fn run_id(&self) -> &RunId {
+        &self.created.run_id
+    }
+
+    pub fn created(&self) -> &Arc<Created> {
+        &self.created
+    }
+
+    pub fn created_at(&self) -> Timestamp {
+        self.created_at
+    }
+
+    /// When it was last fed.
+    pub fn updated_at(&self) -> Timestamp {
+        self.at
+    }
+
+    pub fn profile(&self) -> &AgentProfile {
+        &self.created.profile
+    }
+
+    /// Which model it works with, as `ContextReady` told it.
+    pub fn binding(&self) -> &Arc<Json> {
+        &self.binding
+    }
+
+    /// The conversation as it was last sent.
+    pub fn sent(&self) -> &[Arc<Json>] {
+        &self.sent
+    }
+
+    /// What the model said since then, and what came of it; nothing once it is in what was sent.
+    pub fn turn(&self) -> Option<&Turn> {
+        self.turn.as_ref()
+    }
+
+    /// What the model should be told instead of an answer to its last reply.
+    pub fn nudge(&self) -> Option<&Nudge> {
+        self.turn.as_ref()?.nudge.as_ref()
+    }
+
+    /// Ends of background tasks that the model has not been told, oldest first.
+    pub fn arrived(&self) -> &[Arc<Observation>] {
+        &self.arrived
+    }
+
+    /// By task. Whoever takes the run over says with `TaskEnded` what became of those it does not run.
+    pub fn open_tasks(&self) -> &BTreeMap<String, OpenTask> {
+        &self.tasks
+    }
+
+    /// Not told to the model yet, oldest first.
+    pub fn guidance(&self) -> &[Guidance] {
+        &self.guidance
+    }
+
+    pub fn workspace(&self) -> &WorkspaceState {
+        &self.workspace
+    }
+
+    /// Those that the host has confirmed, oldest first.
+    pub fn commits(&self) -> impl DoubleEndedIterator<Item = &Commit> {
+        self.commits.iter().filter(|commit| commit.is_confirmed())
+    }
+
+    pub fn commit_count(&self) -> u64 {
+        self.commits().count() as u64
+    }
+
+    /// What the host has been asked for and has not answered.
+    pub fn pending_commit(&self) -> Option<&Commit> {
+        self.commits.last().filter(|commit| commit.is_pending())
+    }
+
+    /// What this call asked the host for, whatever came of it: a call that is run again asks for nothing anew.
+    pub fn commit_of(&self, call: &CallId) -> Option<&Commit> {
+        self.commits
+            .iter()
+            .rev()
+            .find(|commit| commit.call == *call)
+    }
+
+    pub fn commit(&self, commit: &CommitId) -> Option<&Commit> {
+        self.commits
+            .iter()
+            .rev()
+            .find(|known| known.commit == *commit)
+    }
+
+    pub fn failure(&self) -> Option<&RunFailure> {
+        self.failure.as_ref()
+    }
+
+    pub fn spent(&self) -> &Spent {
+        &self.spent
+    }
+
+    /// As of the last input.
+    pub fn left(&self) -> Left {
+        self.spent.left(&self.created.profile)
+    }
+
+    pub fn max_rounds(&self) -> u32 {
+        self.spent.max_rounds(&self.created.profile)
+    }
+
+    /// A plain answer completes it.
+    pub fn answers_in_text(&self) -> bool {
+        match self.created.profile.agent.text_turn {
+            TextTurn::Answers => true,
+            TextTurn::Nudges => false,
+            TextTurn::ByPresentation => self.created.presentation == Presentation::Background,
+        }
+    }
+
+    /// Whether it may end: a writer in the foreground has to have published something.
+    pub(super) fn may_finish(&self) -> bool {
+        self.answers_in_text()
+            || self.created.presentation == Presentation::Background
+            || self.commits().next().is_some()
+    }
+
+    pub(super) fn call(&self, id: &CallId) -> Option<&PlannedCall> {
+        self.turn.as_ref()?.calls().find(|call| call.call == *id)
+    }
+}
