@@ -2,6 +2,7 @@
 
 mod models;
 mod plugin;
+mod runs;
 mod tools;
 mod workflow;
 
@@ -20,6 +21,12 @@ pub(crate) use plugin::{
     CheckArgs, ConfigAction, ConfigArgs, ConfigScopeArgs, EnableArgs, NewArgs, PluginCommand,
     TemplateChoice,
 };
+#[cfg(test)]
+pub(crate) use runs::STATUSES;
+pub(crate) use runs::{
+    RunArgs, RunsCancelArgs, RunsCommand, RunsDeleteArgs, RunsEventsArgs, RunsExportArgs,
+    RunsListArgs, RunsResumeArgs, RunsShowArgs,
+};
 pub(crate) use tools::{
     AuditArgs, GrantsArgs, ListArgs, ManifestArgs, ShowArgs, ToolCallArgs, ToolsCommand,
 };
@@ -30,6 +37,8 @@ pub(crate) use workflow::{
 
 const EXAMPLES: &str = "\
 Examples:
+  innkeeper run \"Roll 2d6+3 for me\"         Let an agent do something, and watch it
+  innkeeper runs list                       What agents did, and what is unfinished
   innkeeper parse reply.txt                 Show the tool calls in a model's reply
   innkeeper call reply.txt                  Run them, and print what the model is told
   innkeeper tools list                      What can be called
@@ -78,9 +87,11 @@ const DOCTOR_EXAMPLES: &str = "\
 Examples:
   innkeeper doctor                          One line for each thing that was looked at
   innkeeper doctor --json | jq '.sandbox.layers[] | select(.active | not)'
+  innkeeper doctor --repair                 Save what can be read of a damaged database
 
-Looks at the folder for settings and data, the settings, the secrets, the models, the database, the plugins, the \
-interpreters for scripts and the layers of the sandbox. Changes nothing. A line begins with ok, warn (it \
+Looks at the folder for settings and data, the settings, the secrets, the models, the database, the runs, the plugins, \
+the interpreters for scripts and the layers of the sandbox. Changes nothing, unless --repair says so: then the \
+database is gone through, what is damaged is cut off, and the file as it was is kept beside it. A line begins with ok, warn (it \
 works, though not all there could be) or fail (something that is needed does not work).
 
 Exit codes: 0 everything that is needed works, 1 something does not, 2 wrong usage.";
@@ -125,6 +136,17 @@ pub(crate) struct Global {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Let an agent do something, and watch it
+    #[command(after_help = runs::RUN, args_override_self = true, max_term_width = 100)]
+    Run(RunArgs),
+    /// See, resume, cancel and export runs of agents
+    #[command(
+        subcommand,
+        after_help = runs::EXAMPLES,
+        max_term_width = 100,
+        arg_required_else_help = false
+    )]
+    Runs(RunsCommand),
     /// Read a model's reply and print the tool calls in it as JSON
     #[command(after_help = PARSE_EXAMPLES, args_override_self = true, max_term_width = 100)]
     Parse(ParseArgs),
@@ -165,7 +187,17 @@ pub(crate) enum Command {
     Plugin(PluginCommand),
     /// Look at this machine and say what works, what does not, and what to do about it
     #[command(after_help = DOCTOR_EXAMPLES, args_override_self = true, max_term_width = 100)]
-    Doctor,
+    Doctor(DoctorArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Repair the database: cut off what is damaged, save what can be read
+    #[arg(long)]
+    pub(crate) repair: bool,
+    /// Do not ask before it is repaired
+    #[arg(long, requires = "repair")]
+    pub(crate) yes: bool,
 }
 
 /// Which reply is to be read, and how.

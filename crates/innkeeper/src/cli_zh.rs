@@ -2,6 +2,7 @@
 
 mod models;
 mod plugin;
+mod runs;
 mod tools;
 mod workflow;
 
@@ -10,7 +11,7 @@ use clap::{Arg, ArgAction, Command, CommandFactory};
 use crate::cli::Cli;
 
 /// Everything that has a help text: the command it belongs to (empty for all), its id, the text. Those of
-/// `tools`, `workflow`, `models` and `plugin` stand in files of their own.
+/// `run`, `runs`, `tools`, `workflow`, `models` and `plugin` stand in files of their own.
 const ARGUMENTS: &[(&str, &str, &str)] = &[
     (
         "",
@@ -35,6 +36,12 @@ const ARGUMENTS: &[(&str, &str, &str)] = &[
         "jsonl",
         "每行读取一个 JSON 字符串，每行输出一个结果",
     ),
+    (
+        "doctor",
+        "repair",
+        "修复数据库：切掉损坏的部分，保住能读取的内容",
+    ),
+    ("doctor", "yes", "修复之前不再询问"),
 ];
 
 const COMMANDS: &[(&str, &str, &str)] = &[
@@ -55,6 +62,8 @@ const ABOUT: &str = "一个可执行文件就是整个智能体平台。\n\n它�
 
 const EXAMPLES: &str = "\
 示例：
+  innkeeper run \"掷 2d6+3\"                  让智能体做一件事，并看着它做
+  innkeeper runs list                       智能体做过什么，什么还没有完成
   innkeeper parse reply.txt                 显示一段模型回复中的工具调用
   innkeeper call reply.txt                  执行它们，输出模型将读到的结果
   innkeeper tools list                      可以调用的工具
@@ -84,8 +93,10 @@ const DOCTOR_EXAMPLES: &str = "\
 示例：
   innkeeper doctor                          每个检查项一行
   innkeeper doctor --json | jq '.sandbox.layers[] | select(.active | not)'
+  innkeeper doctor --repair                 保住受损数据库中能读取的内容
 
-检查数据文件夹、设置、密钥、模型、数据库、插件、脚本的解释器，以及沙箱的各层。不改动任何东西。
+检查数据文件夹、设置、密钥、模型、数据库、运行、插件、脚本的解释器，以及沙箱的各层。不改动任何东西，
+除非给出 --repair：此时会检查整个数据库，切掉损坏的部分，并在旁边保留原来的文件。
 每行以 ok（正常）、warn（可用但不完整）或 fail（所需的东西不正常）开头。
 
 退出码：0 所需的一切都正常，1 有不正常的，2 用法有误。";
@@ -95,6 +106,7 @@ const TEMPLATE: &str = "{about-with-newline}\n用法：{usage}\n\n{all-args}{aft
 fn arguments() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static str)> {
     ARGUMENTS
         .iter()
+        .chain(runs::ARGUMENTS)
         .chain(tools::ARGUMENTS)
         .chain(workflow::ARGUMENTS)
         .chain(models::ARGUMENTS)
@@ -104,6 +116,7 @@ fn arguments() -> impl Iterator<Item = &'static (&'static str, &'static str, &'s
 fn commands() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static str)> {
     COMMANDS
         .iter()
+        .chain(runs::COMMANDS)
         .chain(tools::COMMANDS)
         .chain(workflow::COMMANDS)
         .chain(models::COMMANDS)

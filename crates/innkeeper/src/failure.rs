@@ -4,8 +4,11 @@
 //! name or an argument holds.
 
 mod home;
+mod model_error;
 mod models;
 mod plugin;
+mod runs;
+mod said;
 mod settings;
 mod tools;
 mod workflow;
@@ -21,6 +24,8 @@ use crate::limits::{MAX_REPLY_BYTES, MAX_SHOWN_CHARS, MAX_SHOWN_MESSAGE_CHARS, M
 pub(crate) use home::HomeFault;
 pub(crate) use models::ModelFault;
 pub(crate) use plugin::PluginFault;
+pub(crate) use runs::RunFault;
+pub(crate) use said::Said;
 pub(crate) use settings::{SettingsFault, Spot};
 pub(crate) use tools::{Expected, ToolFault};
 pub(crate) use workflow::{InputFault, Taken, WorkflowFault};
@@ -49,6 +54,7 @@ pub(crate) enum Failure {
     Plugin(PluginFault),
     Model(ModelFault),
     Workflow(WorkflowFault),
+    Run(RunFault),
     /// The system has no room for another thread, or the like.
     System(io::Error),
     Unwritable(io::Error),
@@ -105,7 +111,7 @@ impl Place {
         Self::File(shown(&path.to_string_lossy()))
     }
 
-    fn name(&self, lang: Lang) -> &str {
+    pub(crate) fn name(&self, lang: Lang) -> &str {
         match (self, lang) {
             (Self::File(name), _) => name,
             (Self::Stdin, Lang::En) => "standard input",
@@ -132,7 +138,7 @@ impl Failure {
     }
 
     /// Stable: scripts and documentation refer to it.
-    pub(crate) fn code(&self) -> &'static str {
+    pub(crate) fn code(&self) -> &str {
         match self {
             Self::Usage(_) => "cli.usage",
             Self::NoInput(_) => "cli.no_input",
@@ -151,6 +157,7 @@ impl Failure {
             Self::Plugin(fault) => fault.code(),
             Self::Model(fault) => fault.code(),
             Self::Workflow(fault) => fault.code(),
+            Self::Run(fault) => fault.code(),
             Self::System(_) => "system.failed",
             Self::Unwritable(_) | Self::ReaderGone => "output.unwritable",
         }
@@ -159,11 +166,14 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::ReaderGone => 0,
+            // Whoever waits for the home to be free can tell it from any other failure.
+            Self::Store(StoreError::InUse { .. }) => 6,
             Self::Unwritable(_) | Self::System(_) | Self::Store(_) => 1,
             Self::Tool(fault) => fault.exit_code(),
             Self::Plugin(fault) => fault.exit_code(),
             Self::Model(fault) => fault.exit_code(),
             Self::Workflow(fault) => fault.exit_code(),
+            Self::Run(fault) => fault.exit_code(),
             _ => 2,
         }
     }
@@ -234,6 +244,7 @@ impl Failure {
             Self::Plugin(fault) => fault.english(),
             Self::Model(fault) => fault.english(),
             Self::Workflow(fault) => fault.sentence(Lang::En),
+            Self::Run(fault) => fault.sentence(Lang::En),
             Self::System(error) => format!(
                 "the system cannot start what is needed ({}); end other programs and try again",
                 cause(error)
@@ -299,6 +310,7 @@ impl Failure {
             Self::Plugin(fault) => fault.chinese(),
             Self::Model(fault) => fault.chinese(),
             Self::Workflow(fault) => fault.sentence(Lang::Zh),
+            Self::Run(fault) => fault.sentence(Lang::Zh),
             Self::System(error) => format!(
                 "系统无法启动所需的线程（{}）；请结束其他程序后重试",
                 cause(error)

@@ -10,6 +10,7 @@ fn one_of_each() -> Vec<Failure> {
     all.extend(plugin::one_of_each().into_iter().map(Failure::Plugin));
     all.extend(models::one_of_each().into_iter().map(Failure::Model));
     all.extend(workflow::one_of_each().into_iter().map(Failure::Workflow));
+    all.extend(runs::one_of_each().into_iter().map(Failure::Run));
     all.extend(of_store().into_iter().map(Failure::Store));
     all
 }
@@ -48,6 +49,21 @@ fn of_store() -> Vec<StoreError> {
         },
         StoreError::TooDeep { what: "it" },
         StoreError::ClaimLost,
+        StoreError::DiskFull { cause: cause() },
+        StoreError::Gap { last: 1, found: 3 },
+        StoreError::RunOver,
+        StoreError::NoRun(cause()),
+        StoreError::RunExists(cause()),
+        StoreError::ContentMissing { id: cause() },
+        StoreError::ContentDamaged {
+            id: cause(),
+            cause: cause(),
+        },
+        StoreError::InUse {
+            home: NASTY.into(),
+            pid: Some(7),
+            since: None,
+        },
     ]
 }
 

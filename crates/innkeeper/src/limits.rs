@@ -49,10 +49,6 @@ pub(crate) const MAX_SCRIPT_PARALLEL: u32 = 256;
 
 // Exams of models.
 
-/// Tokens of one answer: a model that does not stop would take all the time there is.
-pub(crate) const MAX_EXAM_TOKENS: u32 = 4_096;
-/// Calls that a grammar allows in one answer.
-pub(crate) const MAX_EXAM_CALLS: usize = 4;
 /// Wrong answers that are told one by one.
 pub(crate) const MAX_EXAM_FAULTS: usize = 20;
 
@@ -84,6 +80,40 @@ pub(crate) const MAX_DRAWN_DEPTH: usize = 8;
 pub(crate) const MAX_DRAWN_SLOTS: usize = 24;
 /// Projects whose workflows `doctor` looks at.
 pub(crate) const MAX_DOCTOR_PROJECTS: usize = 1_000;
-/// Calls that one answer of a model may hold where a grammar holds it to their form. Small models do not stop by
-/// themselves.
-pub(crate) const MAX_CALLS_UNDER_GRAMMAR: usize = 4;
+
+// Runs of agents.
+
+/// Longest message that `run -` reads, in bytes.
+pub(crate) const MAX_MESSAGE_BYTES: u64 = 4 * MIB;
+/// Runs that are read at once.
+pub(crate) const RUNS_PAGE: usize = 200;
+/// Runs among which the beginning of an id is looked for, the newest first.
+pub(crate) const MAX_RUNS_SEARCHED: usize = 20_000;
+/// Events that are read at once.
+pub(crate) const EVENTS_PAGE: usize = 500;
+/// Events from whose end `runs show` tells turns and calls.
+pub(crate) const MAX_SHOWN_EVENTS: u64 = 4_000;
+/// How much of an answer `runs show --turn` shows, in characters.
+pub(crate) const MAX_SHOWN_TURN_CHARS: usize = 1_000_000;
+/// How much of a short argument stands on the line of its call while it is written, in characters.
+pub(crate) const MAX_INLINE_CHARS: usize = 80;
+/// How often a run of another process is looked at.
+pub(crate) const POLL_EVERY: std::time::Duration = std::time::Duration::from_millis(200);
+/// How long `runs cancel` waits for the process that drives the run.
+pub(crate) const CANCEL_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
+/// Damages that `doctor` tells one by one.
+pub(crate) const MAX_DOCTOR_DAMAGE: usize = 5;
+// Asking models.
+
+/// Models whose use is told apart; those beyond are only in the sum.
+pub(crate) const MAX_COUNTED_MODELS: usize = 64;
+/// Shortest time in which a reply comes that says something about its speed.
+pub(crate) const SHORTEST_MEASURED: std::time::Duration = std::time::Duration::from_millis(100);
+/// How long nothing is said while a reply is waited for.
+pub(crate) const WAITING_UNSAID: std::time::Duration = std::time::Duration::from_secs(1);
+/// Characters of the line that says what is waited for.
+pub(crate) const MAX_WAITING_CHARS: usize = 78;
+// Listing models.
+
+/// How long `models list --remote` waits for all servers together.
+pub(crate) const REMOTE_WAIT: std::time::Duration = std::time::Duration::from_secs(10);

@@ -84,12 +84,14 @@ fn run(cli: &Cli, lang: Lang) -> Result<Ended, Failure> {
             commands::parse::run(args, source, layout, stdin.lock(), stdout.lock())?;
             Ok(Ended::Done)
         }
+        Command::Run(args) => commands::runs::start(args, &home()?, &screen),
+        Command::Runs(command) => commands::runs::run(command, &home()?, &screen),
         Command::Call(args) => commands::call::run(args, &home()?, &screen),
         Command::Tools(command) => commands::tools::run(command, &home()?, &screen),
         Command::Workflow(command) => commands::workflow::run(command, &home()?, &screen),
         Command::Models(command) => commands::models::run(command, &home()?, &screen),
         Command::Plugin(command) => commands::plugin::run(command, home, &screen),
-        Command::Doctor => commands::doctor::run(home(), &screen),
+        Command::Doctor(args) => commands::doctor::run(args, home(), &screen),
     }
 }
 

@@ -1,10 +1,14 @@
-//! Puts the platform together for one command: store, files, tools, plugins. Decides nothing.
+//! Puts the platform together for one command: store, files, tools, plugins, agents. Decides nothing.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use innkeeper_agent::instance::AgentParts;
+use innkeeper_agent::workspace::{StatesInStore, Workspaces};
+use innkeeper_agent::{AgentRuntime, EngineModels, chat, workspace};
 use innkeeper_engine::{EngineOptions, ExecutionEngine, NodeManager};
+use innkeeper_protocol::Locale;
 use innkeeper_protocol::event::RunId;
 use innkeeper_sandbox::{Sandbox, SandboxOptions};
 use innkeeper_store::{LocalBus, Store};
@@ -20,7 +24,8 @@ use jiff::tz::TimeZone;
 
 use crate::failure::{Failure, HomeFault};
 use crate::home::Home;
-use crate::models::{EngineModels, HouseModels};
+use crate::lang::Lang;
+use crate::models::{HouseModels, REHEARSAL, Tally};
 use crate::settings::{self, Scripts, Settings};
 
 pub(crate) struct Platform {
@@ -28,6 +33,12 @@ pub(crate) struct Platform {
     pub(crate) plugins: PluginManager,
     pub(crate) workflows: WorkflowService,
     pub(crate) budget: BudgetLimits,
+    home: PathBuf,
+    workspaces: Workspaces,
+    /// What its models have used.
+    pub(crate) tally: Arc<Tally>,
+    /// Why the rehearsal answers where no model is named, if that may surprise.
+    pub(crate) not_ready: Option<[String; 2]>,
 }
 
 impl Platform {
@@ -42,7 +53,9 @@ impl Platform {
         let secrets = Secrets::new(home.file("secrets.toml"));
         // A file that others can read, or that cannot be read at all, stops everything.
         secrets.names().map_err(|error| unusable(&error))?;
-        let models = HouseModels::open(home, &settings.models, None)?;
+        let tally = Arc::new(Tally::default());
+        let models = HouseModels::open(home, &settings.models, Some(tally.clone()))?;
+        let not_ready = models.not_ready_note();
         let store = open_store(home).await?;
         let tools = ToolManager::new(Parts {
             files: files.clone(),
@@ -63,8 +76,19 @@ impl Platform {
             run_ends: tools.run_ends().clone(),
             limits: CodeLimits::from(&settings.scripts.limits()),
         };
-        register_builtins(&tools, settings.http.clone(), code).map_err(|error| unusable(&error))?;
-        let workflows = open_workflows(home, models, &tools);
+        let workspaces = Workspaces::default();
+        register_builtins(&tools, settings.http.clone(), code, &workspaces)
+            .map_err(|error| unusable(&error))?;
+        let engine_models =
+            EngineModels::new(models.models, models.redactor).on_default(Arc::new({
+                let tally = tally.clone();
+                move |model| {
+                    if model == REHEARSAL {
+                        tally.rehearses();
+                    }
+                }
+            }));
+        let workflows = open_workflows(home, engine_models, &tools);
         let plugins = PluginManager::new(PluginParts {
             manager: tools.clone(),
             loader: PluginLoader::new(plugin_folders(home, &settings)).closing(home.path()),
@@ -85,7 +109,24 @@ impl Platform {
             plugins,
             workflows,
             budget: settings.limits.budget(),
+            home: home.path().to_owned(),
+            workspaces,
+            tally,
+            not_ready,
         })
+    }
+
+    /// Drives runs of agents. Whoever uses it to do so holds the home.
+    pub(crate) fn agents(&self, lang: Lang) -> Result<AgentRuntime, Failure> {
+        Ok(AgentRuntime::new(AgentParts {
+            tools: self.tools.clone(),
+            workflows: self.workflows.clone(),
+            home: self.home.clone(),
+            workspaces: self.workspaces.clone(),
+            persist: Arc::new(StatesInStore::new(self.tools.store().states())),
+            clock: Arc::new(SystemClock),
+            locale: lang.pick(Locale::En, Locale::Zh),
+        })?)
     }
 
     /// Writes what is waiting to be written.
@@ -96,11 +137,11 @@ impl Platform {
 }
 
 /// The engine with all that its nodes may ask for. Plugins bring further nodes.
-fn open_workflows(home: &Home, models: HouseModels, tools: &ToolManager) -> WorkflowService {
+fn open_workflows(home: &Home, models: EngineModels, tools: &ToolManager) -> WorkflowService {
     WorkflowService::new(WorkflowParts {
         engine: ExecutionEngine::new(NodeManager::new(), EngineOptions::default()),
         home: home.path().to_owned(),
-        models: Some(Arc::new(EngineModels(models.models))),
+        models: Some(Arc::new(models)),
         bus: tools.bus().clone(),
     })
 }
@@ -142,8 +183,13 @@ fn register_builtins(
     tools: &ToolManager,
     http: HttpPolicy,
     code: CodeParts,
+    workspaces: &Workspaces,
 ) -> Result<(), RegisterError> {
-    let source = builtin::source(all_builtins(tools, http, code))?;
+    let mut all = all_builtins(tools, http, code);
+    // Those of a run: elsewhere they say that there is none.
+    all.extend(workspace::tools(workspaces));
+    all.extend(chat::tools(workspaces));
+    let source = builtin::source(all)?;
     tools.registry().replace(builtin::SOURCE, source)
 }
 

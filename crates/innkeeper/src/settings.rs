@@ -4,6 +4,7 @@
 //! the command: it may hold what is forbidden, and a rule that nobody reads would forbid nothing.
 
 mod models;
+mod plain;
 mod scripts;
 
 use std::collections::BTreeMap;
@@ -16,9 +17,9 @@ use innkeeper_tools::{BudgetLimits, Pattern, ToolLimit};
 use serde::Deserialize;
 use toml::de::{DeTable, DeValue};
 
-pub(crate) use self::models::ModelSettings;
+pub(crate) use self::models::{ModelSettings, is_rehearsal, no_name};
 pub(crate) use self::scripts::Scripts;
-use crate::failure::{SettingsFault, Spot, cause, message, shown};
+use crate::failure::{Said, SettingsFault, Spot, cause, shown};
 use crate::limits::MAX_SETTINGS_BYTES;
 
 pub(crate) const FILE: &str = "innkeeper.toml";
@@ -140,19 +141,28 @@ impl Settings {
 
     /// What a text says that is called `path`.
     pub(crate) fn parse(path: &str, text: &str) -> Result<Self, SettingsFault> {
-        let invalid = |error: toml::de::Error| SettingsFault::Invalid {
-            at: spot(path, text, error.span().map_or(0, |span| span.start)),
-            why: message(&without_value(error.message())),
-        };
-        let document = DeTable::parse(text).map_err(invalid)?;
+        let start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
+        let document = DeTable::parse(text).map_err(|error| SettingsFault::Invalid {
+            at: spot(path, text, start(&error)),
+            why: Said::new(
+                error.message(),
+                format!("不是有效的 TOML（{}）", error.message()),
+            ),
+        })?;
         let document = document.get_ref();
         check_keys(path, text, document)?;
-        let mut written: Written = toml::from_str(text).map_err(invalid)?;
+        let mut written: Written = toml::from_str(text).map_err(|error| {
+            let (at, error) = models::culprit(document).unwrap_or((start(&error), error));
+            SettingsFault::Invalid {
+                at: spot(path, text, at),
+                why: plain::plain(error.message()),
+            }
+        })?;
         let policy = Policy::new(written.policy.rules).map_err(|error| {
             let rule = rules(document).nth(error.number.saturating_sub(1));
             SettingsFault::Invalid {
                 at: spot(path, text, rule.map_or(0, |rule| rule.span().start)),
-                why: message(&error.to_string()),
+                why: Said::of(&error.to_string()),
             }
         })?;
         written.models.locate(path, text, document);
@@ -175,7 +185,7 @@ fn check_keys(path: &str, text: &str, document: &DeTable<'_>) -> Result<(), Sett
     if let Some((key, _)) = scripts.and_then(|table| table.get_key_value(gone)) {
         return Err(SettingsFault::Invalid {
             at: spot(path, text, key.span().start),
-            why: why.to_owned(),
+            why: Said::new(why.0, why.1),
         });
     }
     for (section, keys) in KNOWN {
@@ -185,6 +195,7 @@ fn check_keys(path: &str, text: &str, document: &DeTable<'_>) -> Result<(), Sett
     }
     if let Some(section) = document.get("models").and_then(table_in) {
         models::check_keys(path, text, section)?;
+        models::check_values(path, text, section)?;
     }
     for rule in rules(document).filter_map(table_in) {
         check(path, text, rule, RULE_KEYS)?;
@@ -222,25 +233,6 @@ fn check(path: &str, text: &str, table: &DeTable<'_>, known: &[&str]) -> Result<
             meant: crate::suggest::nearest(key.get_ref(), known.iter().copied()),
         }),
     }
-}
-
-/// The place is told, so nobody misses the value, and it may be a key that was typed in the wrong line.
-fn without_value(message: &str) -> String {
-    for (before, after, instead) in [
-        ("string \"", "\", expected", "a text, expected"),
-        (
-            "unknown variant `",
-            "`, expected",
-            "an unknown word, expected",
-        ),
-    ] {
-        if let Some((said, rest)) = message.split_once(before)
-            && let Some((_, expected)) = rest.rsplit_once(after)
-        {
-            return format!("{said}{instead}{expected}");
-        }
-    }
-    message.to_owned()
 }
 
 fn spot(path: &str, text: &str, offset: usize) -> Spot {

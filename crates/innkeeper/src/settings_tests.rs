@@ -1,6 +1,7 @@
 use innkeeper_tools::script::ScriptLimits;
 
 use super::*;
+use crate::lang::Lang;
 
 #[test]
 fn a_whole_file() {
@@ -111,9 +112,11 @@ fn faults_name_their_place() {
     ] {
         let fault = Settings::parse("f.toml", text).unwrap_err();
         let (at, words) = match &fault {
-            SettingsFault::Invalid { at, why } => (at, why.clone()),
+            SettingsFault::Invalid { at, why } => (at, why.pick(Lang::En).to_owned()),
             SettingsFault::UnknownKey { at, meant, .. } => (at, meant.clone().unwrap_or_default()),
-            SettingsFault::Unreadable { .. } => panic!("{text}: {fault:?}"),
+            SettingsFault::Unreadable { .. } | SettingsFault::Script { .. } => {
+                panic!("{text}: {fault:?}")
+            }
         };
         assert_eq!((at.line, at.column), (line, column), "{text}: {fault:?}");
         assert!(words.contains(said), "{text}: {fault:?}");
@@ -206,6 +209,10 @@ grammar = "structured_outputs"
 json_schema = false
 reasoning_back = true
 default_max_tokens = 5
+message_fields = ["thinking_blocks"]
+not_sent = ["top_k"]
+seed_field = "random_seed"
+call_ids = "nine"
 [[models.routes]]
 model = "a"
 to = ["lab"]
@@ -225,8 +232,122 @@ max_output = 3
     assert_eq!(models.routes[0].to, ["lab"]);
     assert_eq!(models.aliases["best"], "lab/a");
     assert_eq!(models.info["lab/*"].context, Some(9));
-    let SettingsFault::Invalid { at, .. } = models.fault("routes[0].to[0]", "x") else {
+    let SettingsFault::Invalid { at, .. } = models.fault("routes[0].to[0]", Said::of("x")) else {
         panic!("an invalid place");
     };
-    assert_eq!(at.line, 28);
+    assert_eq!(at.line, 34);
+}
+
+/// Text, line and column, what the fault says.
+#[test]
+fn faults_of_models_name_the_key_itself() {
+    const CHANNEL: &str = "[[models.channels]]\nname = \"a\"\nprovider = \"ollama\"\n";
+    for (text, line, column, said) in [
+        (
+            format!("{CHANNEL}stream = true\nretries = 99\n"),
+            5,
+            1,
+            "at most 10",
+        ),
+        (
+            format!("{CHANNEL}base_url = \"ftp://x\"\n"),
+            4,
+            1,
+            "begins with https://",
+        ),
+        (
+            format!("{CHANNEL}{CHANNEL}context = 0\n"),
+            7,
+            1,
+            "at least 1",
+        ),
+        (
+            format!("{CHANNEL}timeouts = {{first_byte_ms = -1}}\n"),
+            4,
+            29,
+            "a whole number from 0 up",
+        ),
+        (
+            format!("{CHANNEL}keys = \"sk-123\"\n"),
+            4,
+            8,
+            "never holds one",
+        ),
+        (
+            format!("{CHANNEL}models = \"x\"\n"),
+            4,
+            10,
+            "a list in brackets",
+        ),
+        (
+            format!("{CHANNEL}models = [\"x\", \"\"]\n"),
+            4,
+            16,
+            "not empty",
+        ),
+        (format!("{CHANNEL}models = [\" x\"]\n"), 4, 11, "no blanks"),
+        (
+            format!("{CHANNEL}models = [\"a\\u001b[31m\"]\n"),
+            4,
+            11,
+            "cannot show",
+        ),
+        (
+            format!("{CHANNEL}rename = {{x = \"a\\nb\"}}\n"),
+            4,
+            15,
+            "cannot show",
+        ),
+        ("[models]\ndefault = \"\"\n".to_owned(), 2, 11, "not empty"),
+        (
+            "[models.aliases]\nq = \" \"\n".to_owned(),
+            2,
+            5,
+            "not empty",
+        ),
+        (
+            "[[models.channels]]\nname = \"rehearsal\"\nprovider = \"ollama\"\n".to_owned(),
+            2,
+            8,
+            "plays a script",
+        ),
+        (
+            "[models.aliases]\nrehearsal = \"a/b\"\n".to_owned(),
+            2,
+            1,
+            "plays a script",
+        ),
+        (
+            "[models.info.\"x\"]\ncontext = 1\ninput = 1\n".to_owned(),
+            3,
+            1,
+            "together",
+        ),
+        (
+            "[models.info.\"x\"]\noutput = 1\n".to_owned(),
+            2,
+            1,
+            "together",
+        ),
+        (
+            "[models.info.\"x\"]\ncached_input = 1\n".to_owned(),
+            2,
+            1,
+            "counts only",
+        ),
+        (
+            "[[models.channels]]\nprovider = \"ollama\"\n".to_owned(),
+            1,
+            1,
+            "`name` is missing",
+        ),
+    ] {
+        let fault = Settings::parse("f.toml", &text).unwrap_err();
+        let SettingsFault::Invalid { at, why } = &fault else {
+            panic!("{text}: {fault:?}");
+        };
+        assert_eq!((at.line, at.column), (line, column), "{text}: {fault:?}");
+        assert!(why.pick(Lang::En).contains(said), "{text}: {fault:?}");
+        assert_ne!(why.pick(Lang::Zh), why.pick(Lang::En), "{text}");
+    }
 }

@@ -33,10 +33,28 @@ pub(crate) fn read(input: &mut impl BufRead) -> io::Result<Option<String>> {
 
 type Line = io::Result<Option<String>>;
 
+/// What came to somebody who listens.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    Line(String),
+    /// Somebody else asks, and gets what is typed from now on.
+    Taken,
+    End,
+}
+
 /// Where one question hears what is typed.
 pub(crate) struct Lines(mpsc::Receiver<Line>);
 
 impl Lines {
+    /// For whoever listens all the time, not to one question.
+    pub(crate) async fn hear(&mut self) -> Heard {
+        match self.0.recv().await {
+            None => Heard::Taken,
+            Some(Ok(Some(line))) => Heard::Line(line),
+            Some(Ok(None) | Err(_)) => Heard::End,
+        }
+    }
+
     /// Nothing if there will be no more.
     pub(crate) async fn next(&mut self) -> io::Result<Option<String>> {
         self.0.recv().await.unwrap_or(Ok(None))
@@ -142,6 +160,22 @@ mod tests {
             assert_eq!(asked.next().await.unwrap(), None);
             assert_eq!(asked.next().await.unwrap(), None);
         }
+    }
+
+    #[tokio::test]
+    async fn a_listener_knows_whether_it_was_interrupted_or_the_input_ended() {
+        let typed = Typed::default();
+        let (reader, mut person) = io::pipe().unwrap();
+        let mut listening = typed.listen(opened(reader)).unwrap();
+        person.write_all(b"faster\n").unwrap();
+        assert_eq!(listening.hear().await, Heard::Line("faster".to_owned()));
+        let mut question = typed.listen(nothing_to_open).unwrap();
+        assert_eq!(listening.hear().await, Heard::Taken);
+        person.write_all(b"y\n").unwrap();
+        assert_eq!(question.next().await.unwrap().as_deref(), Some("y"));
+        let mut listening = typed.listen(nothing_to_open).unwrap();
+        drop(person);
+        assert_eq!(listening.hear().await, Heard::End);
     }
 
     /// More than any question asks for, and nobody who reads them: the reader is not held up.

@@ -19,7 +19,7 @@ Examples:
   innkeeper models list --channel openai --remote
   innkeeper models list --json | jq -r '.channels[] | [.name, .state] | @tsv'
 
-A channel that does not answer to --remote is told of and keeps nobody from answering.";
+A server that does not answer --remote within 10 seconds is told of and keeps nobody from being shown.";
 
 const ADD: &str = "\
 Examples:
@@ -27,11 +27,13 @@ Examples:
   innkeeper models add openrouter                Asks for the key, which is not shown
   innkeeper models add openai --key-env OPENAI_API_KEY --model gpt-5 --default gpt-5
   innkeeper models add anthropic --name work --key-stdin < key.txt
+  innkeeper models add openai --replace-key      Another key in the place of one that was kept
   innkeeper models add custom --name lab --base-url http://192.168.1.5:8080/v1 --model qwen3
   innkeeper models add --list-providers
 
 A key is never an argument, since it would stay in the shell's history and be seen by others of this machine. It is kept in \
-secrets.toml, which only you can read; innkeeper.toml names it.";
+secrets.toml, which only you can read; innkeeper.toml names it. One that is kept already is used for the provider of \
+that name, for any other server only with --use-kept-key, and never overwritten without --replace-key.";
 
 const REMOVE: &str = "\
 Examples:
@@ -47,7 +49,8 @@ Examples:
   innkeeper models test --json | jq .tokensPerSecond
 
 The reply goes to standard output while it comes. Then it is told who answered, how long the first token took, tokens per \
-second (estimated where the server does not count) and the cost where it is known.
+second (estimated where the server does not count) and the cost where it is known. With --json a reply that breaks is told \
+with what had come, and `error`.
 
 Exit codes: 0 it answered, 1 it did not, 2 wrong usage, 130 stopped by Ctrl-C.";
 
@@ -67,7 +70,8 @@ Examples:
   innkeeper models score --json | jq '.[].score'
 
 A small exam in calling tools. It tells how many replies could be read (parsed), fitted the tool (bound), kept to its whole \
-schema (valid), chose the right tool and the right arguments. Nothing is run.
+schema (valid), chose the right tool and the right arguments. Nothing is run. With --grammar a model that has to call \
+something can write nothing but calls of the task's tools.
 
 Exit codes: 0 the exam was taken, 1 the model could not be asked, 2 wrong usage, 130 stopped by Ctrl-C.";
 
@@ -120,6 +124,12 @@ pub(crate) struct ModelsAddArgs {
     /// Read the key from standard input
     #[arg(long)]
     pub(crate) key_stdin: bool,
+    /// Overwrite a key that is kept under the channel's name
+    #[arg(long, conflicts_with = "key_env")]
+    pub(crate) replace_key: bool,
+    /// Show a key that is kept under the channel's name to this server too
+    #[arg(long, conflicts_with_all = ["key_env", "key_stdin", "replace_key"])]
+    pub(crate) use_kept_key: bool,
     /// A model that it serves, with * for any text; may be repeated [default: all]
     #[arg(long = "model", value_name = "MODEL")]
     pub(crate) models: Vec<String>,
@@ -160,7 +170,7 @@ pub(crate) struct ModelsDiscoverArgs {
     #[arg(long)]
     pub(crate) add: bool,
     /// Look at this port; may be repeated [default: the usual ones]
-    #[arg(long = "port", value_name = "PORT")]
+    #[arg(long = "port", value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) ports: Vec<u16>,
 }
 

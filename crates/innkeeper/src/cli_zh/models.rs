@@ -16,6 +16,12 @@ pub(super) const ARGUMENTS: &[(&str, &str, &str)] = &[
     ),
     ("models add", "key_env", "存有密钥的环境变量"),
     ("models add", "key_stdin", "从标准输入读取密钥"),
+    ("models add", "replace_key", "覆盖以此渠道名保存的密钥"),
+    (
+        "models add",
+        "use_kept_key",
+        "把以此渠道名保存的密钥也用于这台服务器",
+    ),
     (
         "models add",
         "models",
@@ -71,7 +77,7 @@ const LIST: &str = "\
   innkeeper models list --channel openai --remote
   innkeeper models list --json | jq -r '.channels[] | [.name, .state] | @tsv'
 
-某个渠道对 --remote 没有答复时会注明，不影响其他渠道。";
+某个服务器在 10 秒内没有答复 --remote 时会注明，不影响显示其他渠道。";
 
 const ADD: &str = "\
 示例：
@@ -79,11 +85,13 @@ const ADD: &str = "\
   innkeeper models add openrouter                询问密钥，输入时不显示
   innkeeper models add openai --key-env OPENAI_API_KEY --model gpt-5 --default gpt-5
   innkeeper models add anthropic --name work --key-stdin < key.txt
+  innkeeper models add openai --replace-key      换掉已保存的密钥
   innkeeper models add custom --name lab --base-url http://192.168.1.5:8080/v1 --model qwen3
   innkeeper models add --list-providers
 
 密钥绝不作为参数给出，否则会留在命令历史里并被本机其他用户看到。
-它保存在只有您能读的 secrets.toml 中；innkeeper.toml 只写它的名字。";
+它保存在只有您能读的 secrets.toml 中；innkeeper.toml 只写它的名字。
+已保存的密钥会用于同名的服务商；用于其他服务器须加 --use-kept-key，没有 --replace-key 绝不覆盖。";
 
 const REMOVE: &str = "\
 示例：
@@ -99,7 +107,7 @@ const TEST: &str = "\
   innkeeper models test --json | jq .tokensPerSecond
 
 答复边生成边写到标准输出；随后说明是谁答复、首个词元用时、每秒词元数（服务器不计数时为估计）
-以及已知的费用。
+以及已知的费用。使用 --json 时，中断的答复会连同已收到的文字和 error 一起给出。
 
 退出码：0 有答复，1 没有答复，2 用法有误，130 被 Ctrl-C 中止。";
 
@@ -119,6 +127,6 @@ const SCORE: &str = "\
   innkeeper models score --json | jq '.[].score'
 
 一场小小的工具调用考试：有多少回复可以读懂（parsed）、符合工具（bound）、符合完整的 schema（valid）、
-选对了工具、参数正确。不会执行任何东西。
+选对了工具、参数正确。不会执行任何东西。使用 --grammar 时，必须调用工具的题目只能写出对该题工具的调用。
 
 退出码：0 考试已完成，1 无法向模型提问，2 用法有误，130 被 Ctrl-C 中止。";

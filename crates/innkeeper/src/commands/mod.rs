@@ -5,6 +5,7 @@ pub(crate) mod doctor;
 pub(crate) mod models;
 pub(crate) mod parse;
 pub(crate) mod plugin;
+pub(crate) mod runs;
 pub(crate) mod tools;
 pub(crate) mod workflow;
 
@@ -18,6 +19,10 @@ pub(crate) enum Ended {
     Done,
     /// What was asked about is broken, or a call did not succeed.
     Failed,
+    /// A run failed after something of it was published.
+    Partial,
+    /// A run was cancelled by somebody else, or waits for a person.
+    Stopped,
     /// By Ctrl-C.
     Interrupted,
 }
@@ -27,6 +32,8 @@ impl Ended {
         match self {
             Self::Done => 0,
             Self::Failed => 1,
+            Self::Partial => 4,
+            Self::Stopped => 5,
             Self::Interrupted => 130,
         }
     }

@@ -3,7 +3,8 @@
 use innkeeper_models::ModelError;
 use innkeeper_tools::locked_file::LockedFileError;
 
-use super::{Failure, message, shown};
+use super::{Failure, Said, message, model_error, shown};
+use crate::lang::Lang;
 
 #[derive(Debug)]
 pub(crate) enum ModelFault {
@@ -21,7 +22,7 @@ pub(crate) enum ModelFault {
     },
     /// What was given makes no channel.
     Channel {
-        why: String,
+        why: Said,
     },
     /// The provider wants a key, none was given, and nobody is there to be asked.
     NeedsKey {
@@ -30,7 +31,23 @@ pub(crate) enum ModelFault {
     },
     /// The key cannot be kept.
     Key {
-        why: String,
+        why: Said,
+    },
+    /// A key of that name is kept already.
+    KeyExists {
+        name: String,
+        /// Channels that use it.
+        used_by: Vec<String>,
+    },
+    /// The channel is gone, and its key perhaps not.
+    KeyStays {
+        name: String,
+        why: Said,
+    },
+    /// Routes lead to the channel and would lead nowhere.
+    InUse {
+        name: String,
+        routes: Vec<String>,
     },
     /// Somebody must say yes, and nobody is there to be asked.
     NeedsYes {
@@ -41,7 +58,7 @@ pub(crate) enum ModelFault {
     },
     /// The settings cannot be changed.
     NotWritten {
-        why: String,
+        why: Said,
     },
     /// Every task of an exam failed at the provider.
     NoAnswers {
@@ -70,6 +87,9 @@ impl ModelFault {
             Self::Channel { .. } => "models.not_a_channel",
             Self::NeedsKey { .. } => "models.needs_key",
             Self::Key { .. } => "models.key_refused",
+            Self::KeyExists { .. } => "models.key_exists",
+            Self::KeyStays { .. } => "models.key_stays",
+            Self::InUse { .. } => "models.channel_in_use",
             Self::NeedsYes { .. } => "models.needs_yes",
             Self::Declined { .. } => "models.declined",
             Self::NotWritten { .. } => "models.not_written",
@@ -82,6 +102,8 @@ impl ModelFault {
         match self {
             Self::Declined { .. }
             | Self::NotWritten { .. }
+            | Self::KeyStays { .. }
+            | Self::InUse { .. }
             | Self::NoAnswers { .. }
             | Self::Failed { .. } => 1,
             _ => 2,
@@ -112,7 +134,7 @@ impl ModelFault {
                  innkeeper models remove {0}",
                 shown(name)
             ),
-            Self::Channel { why } => format!("this makes no channel: {}", message(why)),
+            Self::Channel { why } => format!("this makes no channel: {}", why.shown(Lang::En)),
             Self::NeedsKey { provider, key_env } => {
                 let variable = key_env.as_deref().unwrap_or("NAME");
                 format!(
@@ -121,14 +143,36 @@ impl ModelFault {
                     shown(provider)
                 )
             }
-            Self::Key { why } => format!("the key cannot be kept: {}", message(why)),
+            Self::Key { why } => format!("the key cannot be kept: {}", why.shown(Lang::En)),
+            Self::KeyExists { name, used_by } => {
+                let used_by = match used_by.as_slice() {
+                    [] => String::new(),
+                    channels => format!(", and {} uses it", listed(channels, ", ")),
+                };
+                format!(
+                    "secrets.toml keeps a key '{}' already{used_by}; give no key to use that one, --replace-key to write over \
+                     it, or --name for another channel",
+                    shown(name)
+                )
+            }
+            Self::KeyStays { name, why } => format!(
+                "the channel is gone, and its key may still be there: {}; look for '{}' in secrets.toml",
+                why.shown(Lang::En),
+                shown(name)
+            ),
+            Self::InUse { name, routes } => format!(
+                "the channel '{}' stays, since routes of innkeeper.toml lead to it: {}; take it out of their `to` first, or \
+                 remove those routes",
+                shown(name),
+                listed(routes, "; ")
+            ),
             Self::NeedsYes { name } => format!(
                 "nobody is there to be asked whether the channel '{}' shall go; give --yes",
                 shown(name)
             ),
             Self::Declined { name } => format!("the channel '{}' stays", shown(name)),
             Self::NotWritten { why } => {
-                format!("innkeeper.toml was not changed: {}", message(why))
+                format!("innkeeper.toml was not changed: {}", why.shown(Lang::En))
             }
             Self::NoAnswers { why } => {
                 format!("the model answered no task: {}", message(why))
@@ -160,7 +204,7 @@ impl ModelFault {
                 "渠道“{0}”已经存在；请用 --name 另起名字，或用 innkeeper models remove {0} 移除旧的",
                 shown(name)
             ),
-            Self::Channel { why } => format!("无法构成渠道：{}", message(why)),
+            Self::Channel { why } => format!("无法构成渠道：{}", why.shown(Lang::Zh)),
             Self::NeedsKey { provider, key_env } => {
                 let variable = key_env.as_deref().unwrap_or("NAME");
                 format!(
@@ -168,14 +212,39 @@ impl ModelFault {
                     shown(provider)
                 )
             }
-            Self::Key { why } => format!("密钥无法保存：{}", message(why)),
+            Self::Key { why } => format!("密钥无法保存：{}", why.shown(Lang::Zh)),
+            Self::KeyExists { name, used_by } => {
+                let used_by = match used_by.as_slice() {
+                    [] => String::new(),
+                    channels => format!("，正由 {} 使用", listed(channels, "、")),
+                };
+                format!(
+                    "secrets.toml 中已有密钥“{}”{used_by}；不给密钥即沿用它，--replace-key 覆盖它，--name 则另起渠道",
+                    shown(name)
+                )
+            }
+            Self::KeyStays { name, why } => format!(
+                "渠道已移除，但密钥可能仍在：{}；请在 secrets.toml 中查找“{}”",
+                why.shown(Lang::Zh),
+                shown(name)
+            ),
+            Self::InUse { name, routes } => format!(
+                "渠道“{}”保留不变，因为 innkeeper.toml 的路由指向它：{}；请先把它从这些路由的 `to` 中去掉，或删除这些路由",
+                shown(name),
+                listed(routes, "；")
+            ),
             Self::NeedsYes { name } => {
                 format!("无人可问是否移除渠道“{}”；请加 --yes", shown(name))
             }
             Self::Declined { name } => format!("渠道“{}”保留不变", shown(name)),
-            Self::NotWritten { why } => format!("innkeeper.toml 未作修改：{}", message(why)),
+            Self::NotWritten { why } => {
+                format!("innkeeper.toml 未作修改：{}", why.shown(Lang::Zh))
+            }
             Self::NoAnswers { why } => format!("模型没有答复任何一题：{}", message(why)),
-            Self::Failed { why, .. } => format!("模型没有答复：{}", message(why)),
+            Self::Failed { reason, why } => {
+                let why = message(why);
+                model_error::chinese(reason, &why).unwrap_or_else(|| format!("模型没有答复：{why}"))
+            }
         }
     }
 }
@@ -183,9 +252,14 @@ impl ModelFault {
 impl From<LockedFileError> for Failure {
     /// Only the settings are changed like this.
     fn from(error: LockedFileError) -> Self {
-        let why = error.to_string();
+        let why = Said::of(&error.to_string());
         ModelFault::NotWritten { why }.into()
     }
+}
+
+fn listed(names: &[String], between: &str) -> String {
+    let names: Vec<String> = names.iter().map(|name| shown(name)).collect();
+    message(&names.join(between))
 }
 
 #[cfg(test)]
@@ -193,9 +267,10 @@ pub(super) fn one_of_each() -> Vec<ModelFault> {
     use innkeeper_models::ModelErrorKind;
 
     let nasty = || super::tests::NASTY.to_owned();
+    let said = || Said::new(nasty(), nasty());
     let mut all = vec![
         ModelFault::Exists { name: nasty() },
-        ModelFault::Channel { why: nasty() },
+        ModelFault::Channel { why: said() },
         ModelFault::NeedsKey {
             provider: nasty(),
             key_env: Some("NAME".into()),
@@ -204,10 +279,26 @@ pub(super) fn one_of_each() -> Vec<ModelFault> {
             provider: nasty(),
             key_env: None,
         },
-        ModelFault::Key { why: nasty() },
+        ModelFault::Key { why: said() },
+        ModelFault::KeyExists {
+            name: nasty(),
+            used_by: vec![nasty()],
+        },
+        ModelFault::KeyExists {
+            name: nasty(),
+            used_by: Vec::new(),
+        },
+        ModelFault::KeyStays {
+            name: nasty(),
+            why: said(),
+        },
+        ModelFault::InUse {
+            name: nasty(),
+            routes: vec![nasty()],
+        },
         ModelFault::NeedsYes { name: nasty() },
         ModelFault::Declined { name: nasty() },
-        ModelFault::NotWritten { why: nasty() },
+        ModelFault::NotWritten { why: said() },
         ModelFault::NoAnswers { why: nasty() },
     ];
     for near in [None, Some(nasty())] {

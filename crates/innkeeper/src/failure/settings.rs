@@ -2,9 +2,17 @@
 
 use std::fmt::Write as _;
 
+use super::{Said, message};
+use crate::lang::Lang;
+
 #[derive(Debug)]
 pub(crate) enum SettingsFault {
     Unreadable {
+        path: String,
+        why: String,
+    },
+    /// The rehearsal model cannot play what it was given.
+    Script {
         path: String,
         why: String,
     },
@@ -17,7 +25,7 @@ pub(crate) enum SettingsFault {
     /// Not TOML, or a value that does not fit.
     Invalid {
         at: Spot,
-        why: String,
+        why: Said,
     },
 }
 
@@ -32,7 +40,7 @@ pub(crate) struct Spot {
 impl SettingsFault {
     pub(super) fn code(&self) -> &'static str {
         match self {
-            Self::Unreadable { .. } => "settings.unreadable",
+            Self::Unreadable { .. } | Self::Script { .. } => "settings.unreadable",
             Self::UnknownKey { .. } => "settings.unknown_key",
             Self::Invalid { .. } => "settings.invalid",
         }
@@ -43,6 +51,10 @@ impl SettingsFault {
             Self::Unreadable { path, why } => {
                 format!("{path}: cannot be read ({why}); check it, or move it away to start anew")
             }
+            Self::Script { path, why } => {
+                let why = message(why);
+                format!("{path}: the rehearsal model cannot play it: {why}; mend it there")
+            }
             Self::UnknownKey { at, key, meant } => {
                 let mut said = format!("{}: unknown key '{key}'", at.english());
                 match meant {
@@ -51,7 +63,16 @@ impl SettingsFault {
                 }
                 said
             }
-            Self::Invalid { at, why } => format!("{}: {why}; mend it there", at.english()),
+            Self::Invalid { at, why } => {
+                let why = why.shown(Lang::En);
+                // A question is its own advice.
+                let advice = if why.ends_with('?') {
+                    ""
+                } else {
+                    "; mend it there"
+                };
+                format!("{}: {why}{advice}", at.english())
+            }
         }
     }
 
@@ -59,6 +80,9 @@ impl SettingsFault {
         match self {
             Self::Unreadable { path, why } => {
                 format!("{path}：无法读取（{why}）；请检查，或移走它重新开始")
+            }
+            Self::Script { path, why } => {
+                format!("{path}：排练模型无法排练：{}；请改正此处", message(why))
             }
             Self::UnknownKey { at, key, meant } => {
                 let mut said = format!("{}：未知的键“{key}”", at.chinese());
@@ -68,7 +92,15 @@ impl SettingsFault {
                 }
                 said
             }
-            Self::Invalid { at, why } => format!("{}：{why}；请改正此处", at.chinese()),
+            Self::Invalid { at, why } => {
+                let why = why.shown(Lang::Zh);
+                let advice = if why.ends_with(['?', '？']) {
+                    ""
+                } else {
+                    "；请改正此处"
+                };
+                format!("{}：{why}{advice}", at.chinese())
+            }
         }
     }
 }
@@ -96,6 +128,10 @@ pub(super) fn one_of_each() -> Vec<SettingsFault> {
             path: text(),
             why: text(),
         },
+        SettingsFault::Script {
+            path: text(),
+            why: super::tests::NASTY.to_owned(),
+        },
         SettingsFault::UnknownKey {
             at: at(),
             key: text(),
@@ -108,7 +144,7 @@ pub(super) fn one_of_each() -> Vec<SettingsFault> {
         },
         SettingsFault::Invalid {
             at: at(),
-            why: text(),
+            why: Said::of(super::tests::NASTY),
         },
     ]
 }

@@ -1,6 +1,6 @@
 //! What was asked of a workflow cannot be done, or was done and failed.
 
-use super::{Place, message, shown};
+use super::{Place, message, model_error, shown};
 use crate::lang::Lang;
 use crate::limits::{MAX_DRAWN_NODES, MAX_DRAWN_WIRES, SHOWN_DEFAULT_CHARS, SHOWN_VALUE_CHARS};
 
@@ -238,9 +238,13 @@ impl WorkflowFault {
                 more,
             } => {
                 let (text, code) = (message(text), shown(code));
+                let chinese = model_error::chinese(&code, &text);
                 let said = lang.pick(
                     format!("the run failed: {text} ({code})"),
-                    format!("运行失败：{text}（{code}）"),
+                    format!(
+                        "运行失败：{}（{code}）",
+                        chinese.as_deref().unwrap_or(&text)
+                    ),
                 );
                 let beside = match more {
                     0 => String::new(),

@@ -21,9 +21,12 @@ pub(super) const KEYS: &[&str] = &[
 ];
 
 /// What stood here before there was a sandbox.
-pub(super) const GONE: (&str, &str) = (
+pub(super) const GONE: (&str, (&str, &str)) = (
     "sandbox",
-    "scripts always run in the sandbox now, and not at all where there is none; remove this line",
+    (
+        "scripts always run in the sandbox now, and not at all where there is none; remove this line",
+        "脚本现在总在沙箱中运行，没有沙箱则不运行；请删除这一行",
+    ),
 );
 
 #[derive(Debug, Default, Deserialize)]

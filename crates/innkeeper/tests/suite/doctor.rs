@@ -5,13 +5,14 @@ use serde_json::Value;
 use super::home::{House, players};
 use super::process::{Run, innkeeper};
 
-const CHECKS: [&str; 12] = [
+const CHECKS: [&str; 13] = [
     "version",
     "home",
     "settings",
     "secrets",
     "models",
     "database",
+    "runs",
     "plugins",
     "workflows",
     "python",
@@ -129,6 +130,24 @@ fn channels_that_lack_something_are_counted() {
     report.says("models", "warn", "ollama/q is the default");
     let remedy = report.check("models")["remedy"].as_str().unwrap();
     assert!(remedy.contains("innkeeper models list"), "{remedy}");
+    house.settings("[models]\ndefault = \"zzz\"\n");
+    let report = doctor(&house);
+    report.says("models", "warn", "zzz is the default");
+    let remedy = report.check("models")["remedy"].as_str().unwrap();
+    assert!(
+        remedy.contains("the default zzz leads to no model"),
+        "{remedy}"
+    );
+    house.settings("[[models.channels]]\nname = \"openai\"\nkeys = \"secret:models.openai\"\n");
+    let report = doctor(&house);
+    report.says("models", "warn", "0 channels ready");
+    let remedy = report.check("models")["remedy"].as_str().unwrap();
+    assert!(remedy.contains("openai is not ready: no key"), "{remedy}");
+    house.settings("");
+    let words = ["models", "add", "groq", "--key-stdin"];
+    assert_eq!(house.fed(&words, "marker-0123456789").code, Some(0));
+    house.json(&["models", "remove", "groq", "--yes", "--keep-key"]);
+    doctor(&house).says("models", "ok", "no channel uses: models.groq");
     house.settings("[[models.channels]]\nname = \"x\"\nprovider = \"opnai\"\n");
     doctor(&house).says("models", "fail", "did you mean \"openai\"?");
 }
@@ -168,9 +187,11 @@ fn each_thing_that_is_broken_is_a_line() {
     report.says("settings", "fail", "did you mean 'policy'?");
     report.says("settings", "fail", "[settings.unknown_key]");
     report.says("database", "fail", "[store.");
+    report.says("runs", "fail", "");
     #[cfg(unix)]
     report.says("secrets", "fail", "secrets.toml");
     report.says("plugins", "ok", "0 enabled");
+    report.says("models", "warn", "not known");
     assert_eq!(report.checks().len(), CHECKS.len());
 }
 
@@ -246,6 +267,7 @@ fn people_get_lines_in_their_language() {
     assert!(run.stdout.contains("ok    版本"), "{}", run.stdout);
     assert!(run.stdout.contains("fail  设置"), "{}", run.stdout);
     assert!(run.stdout.contains("第 1 行第 2 列"), "{}", run.stdout);
+    assert!(run.stdout.contains("工作流"), "{}", run.stdout);
     assert_eq!(run.stderr, "");
 }
 

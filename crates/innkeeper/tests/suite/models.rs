@@ -84,9 +84,111 @@ async fn channels_are_listed_in_order_with_what_they_lack() {
         .shows(&["未就绪", "已停用"]);
     let one = house.json(&["models", "list", "--channel", "lab"]);
     assert_eq!(one["channels"].as_array().unwrap().len(), 1);
+    let chinese = house.run(&["models", "list", "--lang", "zh"]);
+    chinese.shows(&["未就绪：没有密钥：secrets.toml 中没有 `models.openai`"]);
     house
         .run(&["models", "list", "--channel", "lap"])
         .is_refused(2, &["did you mean lab?", "[models.unknown_channel]"]);
+}
+
+#[test]
+fn what_leads_nowhere_is_listed_and_told() {
+    let house = House::new();
+    house.settings("[models]\ndefault = \"zzz\"\n[models.aliases]\nq = \"a/m\"\n");
+    let list = house.json(&["models", "list"]);
+    let problems = list["problems"].as_array().unwrap();
+    assert_eq!(problems.len(), 2, "{list}");
+    let run = house.run(&["models", "list"]);
+    assert!(
+        run.stderr.contains("the default zzz leads to no model"),
+        "{}",
+        run.stderr
+    );
+    assert!(!run.stderr.contains("* zzz answers"), "{}", run.stderr);
+    let run = house.run(&["models", "list", "--lang", "zh"]);
+    assert!(run.stderr.contains("默认模型 zzz"), "{}", run.stderr);
+
+    house.settings("[[models.channels]]\nname = \"openai\"\nkeys = \"${NO_SUCH_VARIABLE_1}\"\nmodels = [\"m\"]\n");
+    let run = house.run(&["models", "list"]);
+    let said =
+        "the rehearsal model answers, since openai is not ready: no key: the environment variable";
+    assert!(run.stderr.contains(said), "{}", run.stderr);
+}
+
+/// A star at whoever really answers, however the default is written.
+#[test]
+fn the_default_has_a_star() {
+    let house = House::new();
+    let open = "[[models.channels]]\nname = \"vllm\"\n";
+    for (text, fragment) in [
+        (
+            format!("[models]\ndefault = \"vllm/big\"\n{open}"),
+            "vllm/big *",
+        ),
+        (
+            format!("[models]\ndefault = \"vllm:big\"\n{open}"),
+            "vllm/big *",
+        ),
+        (
+            format!(
+                "[models]\ndefault = \"best\"\n{open}models = [\"small\", \"b-*\"]\n[models.aliases]\nbest = \"vllm/b-1\"\n"
+            ),
+            "vllm/b-1 *",
+        ),
+        (
+            format!("[models]\ndefault = \"vllm/here\"\n{open}rename = {{here = \"there\"}}\n"),
+            "vllm/here *",
+        ),
+    ] {
+        house.settings(&text);
+        let run = house.run(&["models", "list"]);
+        run.shows(&[fragment]);
+        assert_eq!(run.stdout.matches(" *").count(), 1, "{}", run.stdout);
+    }
+}
+
+#[test]
+fn thousands_of_channels_are_listed() {
+    let house = House::new();
+    let mut text = String::new();
+    for number in 0..3_000 {
+        text.push_str(&format!(
+            "[[models.channels]]\nname = \"c{number}\"\nprovider = \"ollama\"\nmodels = [\"m{number}\"]\n"
+        ));
+    }
+    house.settings(&text);
+    let list = house.json(&["models", "list"]);
+    assert_eq!(list["channels"].as_array().unwrap().len(), 3_000);
+    assert_eq!(list["default"], "c0/m0");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn whoever_waits_for_servers_sees_for_whom() {
+    use super::terminal::Terminal;
+
+    let (dead, server) = (ModelServer::start().await, ModelServer::start().await);
+    dead.otherwise(|_| Answer::status(200).fault(Fault::Hang));
+    server.set_models(["large"]);
+    let house = House::new();
+    house.settings(&format!(
+        "{}{}",
+        channel("dead", &dead, ""),
+        channel("lab", &server, "")
+    ));
+    let command = house.command(&["models", "list", "--remote"]);
+    let (code, screen) = tokio::task::spawn_blocking(|| {
+        let mut terminal = Terminal::start(command);
+        let pid = terminal.wait_for("waiting for dead… ").pid();
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        terminal.end()
+    })
+    .await
+    .unwrap();
+    assert_eq!(code, Some(130), "{screen}");
+    for part in ["lab/large", "it was not waited for"] {
+        assert!(screen.contains(part), "no {part} in {screen}");
+    }
 }
 
 #[tokio::test]
@@ -252,7 +354,27 @@ async fn servers_of_this_machine_are_found_and_connected() {
         .run(&words)
         .shows(&["Ollama", "0.12.6", "qwen3:8b", "8192", "vLLM", "big"]);
     assert!(!house.path().join("innkeeper.toml").exists());
+    let twice = house.json(&[
+        "models", "discover", "--port", &ports[0], "--port", &ports[0],
+    ]);
+    assert_eq!(twice["found"].as_array().unwrap().len(), 1);
+    house
+        .run(&["models", "discover", "--port", "0"])
+        .is_refused(2, &["--port"]);
     let words = [&words[..], &["--add"]].concat();
+    {
+        let other = House::new();
+        let run = other.run(&words);
+        for part in [
+            "innkeeper models test ollama/qwen3:8b",
+            "innkeeper models test vllm/big",
+            "ollama/qwen3:8b answers from now on",
+        ] {
+            assert!(run.stderr.contains(part), "no {part} in {}", run.stderr);
+        }
+        assert!(!run.stderr.contains("MODEL"), "{}", run.stderr);
+        other.run(&["models", "list"]).shows(&["ollama/qwen3:8b *"]);
+    }
     let told = house.json(&words);
     assert_eq!(told["added"], json!(["ollama", "vllm"]));
     assert_eq!(

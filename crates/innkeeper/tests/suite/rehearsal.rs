@@ -59,6 +59,9 @@ fn every_dialect_rolls_real_dice() {
             reply(&outputs).starts_with("You rolled 2d6 and the dice show "),
             "{line}: {outputs}"
         );
+        // Each turn begins on a line of its own.
+        let streamed = outputs["reply"].as_str().unwrap();
+        assert!(streamed.contains("\n\nYou rolled"), "{line}: {streamed:?}");
         assert_eq!(outputs["iterations"], 2, "{line}");
     }
     let outputs = typed(&house, "掷 2d6", &[]);

@@ -8,11 +8,10 @@ use innkeeper_store::Store;
 use innkeeper_tools::Secrets;
 use innkeeper_tools::plugin::{Consents, PluginLoader, PluginState};
 
-use super::{Check, workflows};
-use crate::failure::{Failure, HomeFault, message, shown};
+use super::{Check, models, runs, workflows};
+use crate::failure::{Failure, HomeFault, Said, message, shown};
 use crate::home::Home;
 use crate::lang::Lang;
-use crate::models::HouseModels;
 use crate::platform::plugin_folders;
 use crate::settings::{self, Settings};
 
@@ -27,9 +26,10 @@ pub(super) async fn look(home: Result<Home, Failure>, lang: Lang) -> Vec<Check> 
         folder(&home, lang),
         settings,
         secrets(&home, lang),
-        models(&home, &read, lang),
+        models::look(&home, read.as_ref(), lang),
         database(&home, lang).await,
-        plugins(&home, &read, lang),
+        runs::look(&home, lang).await,
+        plugins(&home, &read.unwrap_or_default(), lang),
         workflows::look(&home, lang),
     ]
 }
@@ -99,12 +99,12 @@ fn is_open_to_others(_: &fs::Metadata) -> bool {
     false
 }
 
-fn is_missing(path: &Path) -> bool {
+pub(super) fn is_missing(path: &Path) -> bool {
     matches!(path.symlink_metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound)
 }
 
-/// What holds, too: without settings that can be read, that is what holds without any.
-fn settings(home: &Home, lang: Lang) -> (Check, Settings) {
+/// And what they say, if they can be taken.
+fn settings(home: &Home, lang: Lang) -> (Check, Option<Settings>) {
     let path = home.file(settings::FILE);
     match Settings::read(&path) {
         Ok(read) if is_missing(&path) => {
@@ -112,16 +112,13 @@ fn settings(home: &Home, lang: Lang) -> (Check, Settings) {
                 "no innkeeper.toml; the defaults hold",
                 "没有 innkeeper.toml；使用默认设置",
             );
-            (Check::ok("settings", said), read)
+            (Check::ok("settings", said), Some(read))
         }
         Ok(read) => {
             let name = shown(&path.to_string_lossy());
-            (Check::ok("settings", name), read)
+            (Check::ok("settings", name), Some(read))
         }
-        Err(fault) => {
-            let check = Check::failed("settings", &fault.into(), lang);
-            (check, Settings::default())
-        }
+        Err(fault) => (Check::failed("settings", &fault.into(), lang), None),
     }
 }
 
@@ -141,47 +138,7 @@ fn secrets(home: &Home, lang: Lang) -> Check {
                 ),
             )
         }
-        Err(error) => Check::fail("secrets", message(&error.to_string())),
-    }
-}
-
-fn models(home: &Home, settings: &Settings, lang: Lang) -> Check {
-    let house = match HouseModels::open(home, &settings.models, None) {
-        Ok(house) => house,
-        Err(failure) => return Check::failed("models", &failure, lang),
-    };
-    let (mut ready, mut lacking, mut disabled) = (0, 0, 0);
-    for channel in house.channels() {
-        match (channel.config().disabled, channel.ready()) {
-            (true, _) => disabled += 1,
-            (false, Ok(())) => ready += 1,
-            (false, Err(_)) => lacking += 1,
-        }
-    }
-    let default = shown(house.models.default_name().unwrap_or_default());
-    if ready + lacking + disabled == 0 {
-        return Check::ok(
-            "models",
-            lang.pick(
-                "none connected; the rehearsal model answers (innkeeper models add connects one)",
-                "尚未接入；由演示模型答复（innkeeper models add 可接入）",
-            ),
-        );
-    }
-    let said = lang.pick(
-        format!("{ready} channels ready, {lacking} lacking something, {disabled} disabled; {default} is the default"),
-        format!("就绪 {ready}，缺少东西 {lacking}，已停用 {disabled}；默认 {default}"),
-    );
-    match (lacking, house.problems.first()) {
-        (0, None) => Check::ok("models", said),
-        (_, Some(problem)) => Check::warn("models", said, message(&problem.to_string())),
-        (_, None) => {
-            let remedy = lang.pick(
-                "innkeeper models list shows what they lack",
-                "innkeeper models list 会显示缺什么",
-            );
-            Check::warn("models", said, remedy)
-        }
+        Err(error) => Check::fail("secrets", Said::of(&error.to_string()).shown(lang)),
     }
 }
 

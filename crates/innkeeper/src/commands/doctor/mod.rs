@@ -1,10 +1,14 @@
 //! `innkeeper doctor`: what works on this machine, what does not, and what to do about it.
 //!
 //! Looks, changes nothing, and never gives up half way: whatever is broken is a line of its own. The house is
-//! looked at in `house.rs` and `workflows.rs`, the machine in `machine.rs`.
+//! looked at in `house.rs`, `models.rs`, `runs.rs` and `workflows.rs`, the machine in `machine.rs`. Only `repair.rs` changes
+//! something.
 
 mod house;
 mod machine;
+mod models;
+mod repair;
+mod runs;
 mod workflows;
 
 use innkeeper_sandbox::{LayerState, Strength};
@@ -12,6 +16,7 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use super::Ended;
+use crate::cli::DoctorArgs;
 use crate::failure::Failure;
 use crate::home::Home;
 use crate::lang::Lang;
@@ -168,14 +173,23 @@ const NAMES: &[(&str, &str)] = &[
     ("secrets", "密钥"),
     ("models", "模型"),
     ("database", "数据库"),
+    ("runs", "运行"),
     ("plugins", "插件"),
+    ("workflows", "工作流"),
     ("python", "python"),
     ("node", "node"),
     ("bash", "bash"),
     ("sandbox", "沙箱"),
 ];
 
-pub(crate) fn run(home: Result<Home, Failure>, screen: &Screen) -> Result<Ended, Failure> {
+pub(crate) fn run(
+    args: &DoctorArgs,
+    home: Result<Home, Failure>,
+    screen: &Screen,
+) -> Result<Ended, Failure> {
+    if args.repair {
+        return repair::run(args, &home?, screen);
+    }
     let lang = screen.lang;
     let findings = block_on(async {
         let mut checks = vec![machine::version(lang)];

@@ -109,3 +109,18 @@ fn a_remedy_stands_below_its_check() {
     let zh = findings.table(Lang::Zh).render(None);
     assert!(zh.starts_with("ok    版本  1"), "{zh}");
 }
+
+#[test]
+fn every_check_has_a_name_in_both_languages() {
+    let rows: Vec<_> = house_checks();
+    for name in rows {
+        assert!(NAMES.iter().any(|(known, _)| *known == name), "{name}");
+    }
+}
+
+fn house_checks() -> Vec<&'static str> {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::of(Some(folder.path()));
+    let looked = block_on(async { Ok(house::look(home, Lang::En).await) });
+    looked.unwrap().iter().map(|check| check.name).collect()
+}

@@ -2,21 +2,22 @@
 
 use std::io::Read;
 
-use innkeeper_models::KeyRef;
 use innkeeper_models::provider::{Auth, Provider, Providers};
-use innkeeper_tools::{Secret, SecretName, Secrets, SecretsError};
+use innkeeper_models::{ChannelConfig, KeyRef};
+use innkeeper_tools::Secret;
 use serde_json::{Value as Json, json};
 
-use super::file::{self, NewChannel};
+use super::file::{self, Addition, NewChannel, NewKey};
 use super::{Ended, read_settings};
 use crate::ask;
 use crate::cli::ModelsAddArgs;
-use crate::failure::{Failure, ModelFault, Place, shown};
+use crate::failure::{Failure, ModelFault, Place, Said, shown};
 use crate::home::Home;
 use crate::input::whole;
 use crate::limits::MAX_VALUE_BYTES;
-use crate::models::providers;
+use crate::models::{REHEARSAL, is_model_name, providers};
 use crate::output::Screen;
+use crate::settings::{is_rehearsal, no_name};
 use crate::table::Table;
 
 pub(super) fn run(args: &ModelsAddArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
@@ -36,26 +37,35 @@ pub(super) fn run(args: &ModelsAddArgs, home: &Home, screen: &Screen) -> Result<
             near: providers.nearest(given).map(str::to_owned),
         })?;
     let name = args.name.clone().unwrap_or_else(|| provider.id.clone());
-    let given = args.models.iter().chain(&args.default);
-    if given.into_iter().any(|model| !is_model_name(model)) {
-        let why = "a model's name has letters and no blanks around them; say it again after --model or --default";
-        let why = why.to_owned();
-        return Err(ModelFault::Channel { why }.into());
+    if name == REHEARSAL {
+        return Err(ModelFault::Channel {
+            why: is_rehearsal(),
+        }
+        .into());
+    }
+    let default = args.default.as_deref();
+    let default = default.map(|model| bare(&name, model, &args.models));
+    let mut given = args.models.iter().map(String::as_str).chain(default);
+    if given.any(|model| !is_model_name(model)) {
+        return Err(ModelFault::Channel { why: no_name() }.into());
     }
     let mut channel = NewChannel {
         name: name.clone(),
         provider: provider.id.clone(),
         base_url: args.base_url.clone(),
         key: None,
-        models: models(args),
+        models: models(args, default),
         context: None,
     };
     // Before anybody is asked for a key.
     channel.config()?;
     if provider.base_url.is_none() && channel.base_url.is_none() {
-        let why = format!(
-            "{} has no address of its own; give --base-url",
-            provider.label
+        let why = Said::new(
+            format!(
+                "{} has no address of its own; give --base-url",
+                provider.label
+            ),
+            format!("{} 没有自己的地址；请给出 --base-url", provider.label),
         );
         return Err(ModelFault::Channel { why }.into());
     }
@@ -66,54 +76,62 @@ pub(super) fn run(args: &ModelsAddArgs, home: &Home, screen: &Screen) -> Result<
     }
     let key = find_key(args, provider, &name, home, screen)?;
     channel.key = key.reference(&name);
-    let default = args.default.as_ref().map(|model| full_name(&name, model));
-    let secrets = Secrets::new(home.file("secrets.toml"));
-    let unkept = |error: SecretsError| refused(&error.to_string());
-    let mut kept_before = None;
-    if let Key::New(secret) = &key {
-        home.create()?;
-        kept_before = secrets.get(&secret_name(&name)).map_err(unkept)?;
-        secrets.set(&secret_name(&name), secret).map_err(unkept)?;
+    let default = default.map(|model| format!("{name}/{model}"));
+    let new_key = match &key {
+        Key::New(secret) => Some(NewKey {
+            secret: secret.clone(),
+            replaces: args.replace_key,
+        }),
+        Key::None | Key::Variable(_) | Key::Kept => None,
+    };
+    // Somebody else may have been quicker, so all of it is looked at once more.
+    let added = file::add(home, |_| {
+        Ok(Addition {
+            channels: vec![channel.clone()],
+            default,
+            key: new_key,
+        })
+    })?;
+    if args.replace_key {
+        tell_users(&name, &settings.models.channels, screen);
     }
-    if let Err(failure) = file::add(home, std::slice::from_ref(&channel), default.as_deref()) {
-        if matches!(key, Key::New(_)) {
-            // Nobody would know what it is for. Where it cannot go, it is still for its owner alone.
-            let _ = match &kept_before {
-                Some(before) => secrets.set(&secret_name(&name), before),
-                None => secrets.remove(&secret_name(&name)).map(|_| ()),
-            };
-        }
-        return Err(failure);
-    }
-    told(&channel, &key, default.as_deref(), screen)?;
+    told(&channel, &key, added.default.as_deref(), screen)?;
     Ok(Ended::Done)
 }
 
-fn is_model_name(text: &str) -> bool {
-    !text.is_empty() && text.trim() == text && !text.chars().any(char::is_control)
+/// Others may show the key that was written over.
+fn tell_users(name: &str, channels: &[ChannelConfig], screen: &Screen) {
+    let users = channels.iter();
+    let users = users.filter(|other| file::uses_key_of(other, name));
+    let users: Vec<String> = users.map(|other| shown(&other.name)).collect();
+    if !users.is_empty() {
+        let (key, users) = (file::secret_name(name), users.join(", "));
+        screen.note(
+            &format!("The key {key} is another now, for {users} too"),
+            &format!("密钥 {key} 已更换，{users} 也用它"),
+        );
+    }
+}
+
+/// The default without the name of the new channel, which people write before it or not. What is given as a model of the
+/// channel is meant as it stands: some are called like their provider.
+fn bare<'m>(channel: &str, default: &'m str, models: &[String]) -> &'m str {
+    let own = default.strip_prefix(channel);
+    let own = own.and_then(|rest| rest.strip_prefix(['/', ':']));
+    let is_served = models.iter().any(|model| model == default);
+    own.filter(|_| !is_served).unwrap_or(default)
 }
 
 /// Those that were named, and the default among them.
-fn models(args: &ModelsAddArgs) -> Vec<String> {
+fn models(args: &ModelsAddArgs, default: Option<&str>) -> Vec<String> {
     let mut models = args.models.clone();
-    if let Some(default) = args.default.as_ref().filter(|_| !models.is_empty()) {
+    if let Some(default) = default.filter(|_| !models.is_empty()) {
         let serves = |model: &String| innkeeper_tools::Pattern::new(model).matches(default);
         if !models.iter().any(serves) {
-            models.push(default.clone());
+            models.push(default.to_owned());
         }
     }
     models
-}
-
-fn full_name(channel: &str, model: &str) -> String {
-    match model.strip_prefix(channel) {
-        Some(rest) if rest.starts_with('/') => model.to_owned(),
-        _ => format!("{channel}/{model}"),
-    }
-}
-
-pub(super) fn secret_name(channel: &str) -> SecretName {
-    SecretName::new(std::iter::once("models").chain(channel.split('.')))
 }
 
 fn reference(channel: &str) -> String {
@@ -153,6 +171,7 @@ fn find_key(
             // It may be a key that was typed in the wrong place.
             return Err(refused(
                 "--key-env takes the name of an environment variable, not the key itself",
+                "--key-env 后面是环境变量的名字，而不是密钥本身",
             ));
         }
         if std::env::var_os(variable).is_none() {
@@ -167,20 +186,44 @@ fn find_key(
     if args.key_stdin {
         let stdin: &mut dyn Read = &mut std::io::stdin().lock();
         let text = whole(stdin, Place::Stdin, MAX_VALUE_BYTES)?;
-        return new_key(Some(text), storable)?.ok_or_else(|| refused("standard input is empty"));
+        return new_key(Some(text), storable)?
+            .ok_or_else(|| refused("standard input is empty", "标准输入是空的"));
     }
-    let kept = Secrets::new(home.file("secrets.toml")).get(&secret_name(name));
-    if kept.map_err(|error| refused(&error.to_string()))?.is_some() {
+    let kept = file::secrets(home).get(&file::secret_name(name));
+    let kept = kept.map_err(|error| ModelFault::Key {
+        why: Said::of(&error.to_string()),
+    })?;
+    if kept.is_some() && !args.replace_key {
+        let kept = file::secret_name(name);
+        // Nobody wrote down whom it was given for. The provider itself is meant by its own name, and nobody else.
+        let is_its_own =
+            name == provider.id && args.base_url.is_none() && provider.auth != Auth::None;
+        if !is_its_own && !args.use_kept_key {
+            return Err(refused(
+                &format!(
+                    "secrets.toml keeps a key {kept}, which may be meant for another server; --use-kept-key shows it to \
+                     this one, --replace-key asks for another, --name makes a channel without it"
+                ),
+                &format!(
+                    "secrets.toml 中有密钥 {kept}，它可能属于另一台服务器；--use-kept-key 把它用于这台服务器，--replace-key \
+                     询问新的密钥，--name 则另起渠道"
+                ),
+            ));
+        }
+        screen.note(
+            &format!("The key {kept} of secrets.toml is used; --replace-key asks for another"),
+            &format!("沿用 secrets.toml 中的密钥 {kept}；--replace-key 会询问新的密钥"),
+        );
         return Ok(Key::Kept);
     }
-    if provider.auth == Auth::None {
+    if provider.auth == Auth::None && !args.replace_key {
         return Ok(Key::None);
     }
     // Another address gets no key that was not meant for it.
     let usual = provider
         .key_env
         .as_deref()
-        .filter(|_| args.base_url.is_none());
+        .filter(|_| args.base_url.is_none() && !args.replace_key);
     if let Some(variable) = usual.filter(|variable| std::env::var_os(variable).is_some()) {
         screen.note(
             &format!("The key is taken from {variable}"),
@@ -189,7 +232,7 @@ fn find_key(
         return Ok(Key::None);
     }
     if !ask::somebody_is_there() {
-        return match args.base_url.is_some() {
+        return match args.base_url.is_some() && !args.replace_key {
             true => Ok(Key::None),
             false => Err(ModelFault::NeedsKey {
                 provider: provider.label.clone(),
@@ -213,8 +256,8 @@ fn find_key(
     let typed = ask::hidden_line(&prompt).map_err(|error| Failure::reading(Place::Stdin, error))?;
     match new_key(typed, storable)? {
         Some(key) => Ok(key),
-        None if args.base_url.is_some() => Ok(Key::None),
-        None => Err(refused("nothing was typed")),
+        None if args.base_url.is_some() && !args.replace_key => Ok(Key::None),
+        None => Err(refused("nothing was typed", "什么也没有输入")),
     }
 }
 
@@ -228,18 +271,20 @@ fn new_key(text: Option<String>, storable: bool) -> Result<Option<Key>, Failure>
     if !storable {
         return Err(refused(
             "the channel's name has letters that no name of a secret has; give another with --name",
+            "渠道的名字含有密钥名不能用的字符；请用 --name 另起名字",
         ));
     }
     if !key.chars().all(|c| c.is_ascii_graphic()) {
         return Err(refused(
             "it has blanks or letters that no key has; paste it again",
+            "其中有空白或密钥不会有的字符；请重新粘贴",
         ));
     }
     Ok(Some(Key::New(Secret::new(key))))
 }
 
-fn refused(why: &str) -> Failure {
-    let why = why.to_owned();
+fn refused(english: &str, chinese: &str) -> Failure {
+    let why = Said::new(english, chinese);
     ModelFault::Key { why }.into()
 }
 
@@ -268,7 +313,7 @@ fn told(
     let exact = channel.models.iter().find(|model| !model.contains('*'));
     let model = default
         .map(str::to_owned)
-        .or_else(|| Some(full_name(name, exact?)));
+        .or_else(|| Some(format!("{name}/{}", exact?)));
     match model {
         Some(model) => screen.note(
             &format!("The channel {name} is there; innkeeper models test {model} asks it something"),

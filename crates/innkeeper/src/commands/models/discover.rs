@@ -1,14 +1,16 @@
 //! `innkeeper models discover`: servers on this machine, and channels for them.
 
+use std::collections::BTreeSet;
+
 use innkeeper_models::{Found, Place, discover};
 use serde_json::json;
 
-use super::file::{self, NewChannel};
-use super::{Ended, open, read_settings};
+use super::file::{self, Addition, NewChannel};
+use super::{Ended, open};
 use crate::cli::ModelsDiscoverArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, shown};
 use crate::home::Home;
-use crate::models::{HouseModels, REHEARSAL};
+use crate::models::{HouseModels, REHEARSAL, is_model_name};
 use crate::output::Screen;
 use crate::runtime::block_on;
 use crate::table::Table;
@@ -21,29 +23,34 @@ pub(super) fn run(
     let house = open(home, None)?;
     let places = match args.ports.as_slice() {
         [] => Place::usual(&house.providers),
-        ports => ports.iter().map(|port| Place { port: *port }).collect(),
+        ports => {
+            let mut seen = BTreeSet::new();
+            let each = ports.iter().filter(|port| seen.insert(**port));
+            each.map(|port| Place { port: *port }).collect()
+        }
     };
     let found = block_on(async { Ok(discover(&house.client, &places).await) })?;
-    let channels = match args.add {
+    let added = match args.add {
         true => add(&house, home, &found)?,
-        false => Vec::new(),
+        false => Addition::default(),
     };
+    let channels = &added.channels;
     if screen.json {
-        let added: Vec<&str> = channels
+        let names: Vec<&str> = channels
             .iter()
             .map(|channel| channel.name.as_str())
             .collect();
-        screen.document(&json!({ "found": found, "added": added }))?;
+        screen.document(&json!({ "found": found, "added": names }))?;
         return Ok(Ended::Done);
     }
     show(&house, &found, screen)?;
-    for channel in &channels {
-        let name = &channel.name;
+    for channel in channels {
+        connected(&house, channel, &found, screen);
+    }
+    if let Some(default) = added.default.as_deref().map(shown) {
         screen.note(
-            &format!(
-                "The channel {name} is there; innkeeper models test {name}/MODEL asks it something"
-            ),
-            &format!("渠道 {name} 已建立；innkeeper models test {name}/MODEL 可以试问一句"),
+            &format!("{default} answers from now on where no model is named"),
+            &format!("今后没有指明模型时由 {default} 答复"),
         );
     }
     if args.add && channels.is_empty() && !found.is_empty() {
@@ -55,50 +62,80 @@ pub(super) fn run(
     Ok(Ended::Done)
 }
 
+/// With a model of it that can be asked, where it told one.
+fn connected(house: &HouseModels, channel: &NewChannel, found: &[Found], screen: &Screen) {
+    let own = channel.base_url.as_deref();
+    let address = own.or_else(|| usual_address(house, &channel.provider));
+    let mut servers = found.iter();
+    let server = servers.find(|server| Some(server.base_url.as_str()) == address);
+    let model = server.and_then(|server| server.models.first());
+    let name = shown(&channel.name);
+    match model.map(|model| shown(&model.id)) {
+        Some(model) => screen.note(
+            &format!("The channel {name} is there; innkeeper models test {name}/{model} asks it something"),
+            &format!("渠道 {name} 已建立；innkeeper models test {name}/{model} 可以试问一句"),
+        ),
+        None => screen.note(
+            &format!(
+                "The channel {name} is there and has no model yet; once it has, innkeeper models list --channel {name} \
+                 --remote shows it"
+            ),
+            &format!(
+                "渠道 {name} 已建立，但还没有模型；有了之后，innkeeper models list --channel {name} --remote 会列出"
+            ),
+        ),
+    }
+}
+
+fn usual_address<'h>(house: &'h HouseModels, provider: &str) -> Option<&'h str> {
+    house.providers.get(provider)?.base_url.as_deref()
+}
+
 /// A channel for each that has none and wants no key. The first model answers where none is named, unless there is
 /// somebody already.
-fn add(house: &HouseModels, home: &Home, found: &[Found]) -> Result<Vec<NewChannel>, Failure> {
-    let mut channels: Vec<NewChannel> = Vec::new();
-    let mut default = None;
-    for server in found.iter().filter(|server| !server.needs_key) {
-        if is_connected(house, server) {
-            continue;
+fn add(house: &HouseModels, home: &Home, found: &[Found]) -> Result<Addition, Failure> {
+    file::add(home, |settings| {
+        let there = &settings.models.channels;
+        let mut addition = Addition::default();
+        for server in found.iter().filter(|server| !server.needs_key) {
+            let is_connected = there.iter().any(|channel| {
+                let own = channel.base_url.as_deref();
+                own.or_else(|| usual_address(house, &channel.provider)) == Some(&server.base_url)
+            });
+            if is_connected {
+                continue;
+            }
+            let channels = &addition.channels;
+            let taken = |name: &str| {
+                there.iter().any(|channel| channel.name == name)
+                    || channels.iter().any(|channel| channel.name == name)
+            };
+            let name = match taken(server.provider) || server.provider == "custom" {
+                true => format!("{}-{}", server.provider, server.port),
+                false => server.provider.to_owned(),
+            };
+            if taken(&name) {
+                continue;
+            }
+            if let Some(model) = server.models.iter().find(|model| is_model_name(&model.id)) {
+                let default = || format!("{name}/{}", model.id);
+                addition.default.get_or_insert_with(default);
+            }
+            let is_usual = usual_address(house, server.provider) == Some(&server.base_url);
+            addition.channels.push(NewChannel {
+                name,
+                provider: server.provider.to_owned(),
+                base_url: (!is_usual).then(|| server.base_url.clone()),
+                context: window(server),
+                ..NewChannel::default()
+            });
         }
-        let taken = |name: &str| {
-            let there = house
-                .channels()
-                .iter()
-                .any(|channel| channel.name() == name);
-            there || channels.iter().any(|channel| channel.name == name)
-        };
-        let name = match taken(server.provider) || server.provider == "custom" {
-            true => format!("{}-{}", server.provider, server.port),
-            false => server.provider.to_owned(),
-        };
-        if taken(&name) {
-            continue;
+        let answers = house.models.default_name() != Some(REHEARSAL);
+        if settings.models.default.is_some() || answers {
+            addition.default = None;
         }
-        if let Some(model) = server.models.first() {
-            default.get_or_insert_with(|| format!("{name}/{}", model.id));
-        }
-        let provider = house.providers.get(server.provider);
-        let usual = provider.and_then(|provider| provider.base_url.as_deref());
-        channels.push(NewChannel {
-            name,
-            provider: server.provider.to_owned(),
-            base_url: (usual != Some(&server.base_url)).then(|| server.base_url.clone()),
-            context: window(server),
-            ..NewChannel::default()
-        });
-    }
-    if channels.is_empty() {
-        return Ok(channels);
-    }
-    let chosen = read_settings(home)?.models.default.is_some();
-    let answers = house.models.default_name() != Some(REHEARSAL);
-    let default = default.filter(|_| !chosen && !answers);
-    file::add(home, &channels, default.as_deref())?;
-    Ok(channels)
+        Ok(addition)
+    })
 }
 
 /// What a channel's models hold, if the server tells the same of all of them. Ollama tells what a model was made for,
@@ -111,13 +148,6 @@ fn window(server: &Found) -> Option<u64> {
     let context = first.context.filter(|tokens| *tokens > 0)?;
     let same = others.iter().all(|model| model.context == Some(context));
     same.then_some(context)
-}
-
-fn is_connected(house: &HouseModels, server: &Found) -> bool {
-    house.channels().iter().any(|channel| {
-        let own = channel.config().base_url.as_deref();
-        own.or(channel.provider().base_url.as_deref()) == Some(&server.base_url)
-    })
 }
 
 fn show(house: &HouseModels, found: &[Found], screen: &Screen) -> Result<(), Failure> {

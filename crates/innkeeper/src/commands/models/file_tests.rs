@@ -24,6 +24,21 @@ fn lab() -> NewChannel {
     }
 }
 
+fn add(home: &Home, channels: &[NewChannel], default: Option<&str>) -> Result<(), Failure> {
+    super::add(home, |_| {
+        Ok(Addition {
+            channels: channels.to_vec(),
+            default: default.map(str::to_owned),
+            key: None,
+        })
+    })
+    .map(drop)
+}
+
+fn remove(home: &Home, name: &str) -> Result<Removed, Failure> {
+    super::remove(home, name, true)
+}
+
 const WRITTEN: &str = r#"[[models.channels]]
 name = "lab"
 provider = "custom"
@@ -88,7 +103,7 @@ fn what_would_not_be_taken_is_not_written() {
         ("models = {}\n", "[models]"),
         (
             "[[models.channels]]\nname = \"lab\"\nprovider = \"ollama\"\n",
-            "two channels",
+            "'lab' already",
         ),
     ] {
         let (_folder, home) = house(before);
@@ -100,11 +115,61 @@ fn what_would_not_be_taken_is_not_written() {
     let routed = format!("{WRITTEN}[[models.routes]]\nmodel = \"x\"\nto = [\"lab\"]\n");
     let (_folder, home) = house(&routed);
     let failure = remove(&home, "lab").err().unwrap().sentence(Lang::En);
-    assert!(failure.contains("routes[0].to[0]"), "{failure}");
+    assert!(failure.contains("x (innkeeper.toml:9)"), "{failure}");
     assert_eq!(text(&home), routed);
     let odd = NewChannel {
         base_url: Some("ftp://x".into()),
         ..lab()
     };
     assert!(matches!(odd.config(), Err(ModelFault::Channel { .. })));
+}
+
+/// Text with routes, and those that keep `a` there.
+#[test]
+fn a_route_needs_a_channel_that_nobody_stands_in_for() {
+    const CHANNELS: &str = "[[models.channels]]\nname = \"a\"\nprovider = \"ollama\"\n\
+                            [[models.channels]]\nname = \"b\"\nprovider = \"vllm\"\n\
+                            [[models.channels]]\nname = \"c\"\nprovider = \"vllm\"\n";
+    for (name, to, expected) in [
+        ("a", "\"a\"", 1),
+        ("a", "\"b\", \"a:m\"", 1),
+        ("a", "\"b\"", 0),
+        // All channels of a provider: the last one counts.
+        ("a", "\"ollama/m\"", 1),
+        ("b", "\"vllm/m\"", 0),
+        ("b", "\"b/m\"", 1),
+    ] {
+        let text = format!("{CHANNELS}[[models.routes]]\nmodel = \"x-*\"\nto = [{to}]\n");
+        let settings = Settings::parse("f", &text).unwrap();
+        let routes = routes_to(&settings.models, name);
+        assert_eq!(routes.len(), expected, "{name} {to}: {routes:?}");
+    }
+}
+
+#[test]
+fn what_leads_to_a_channel_that_goes_is_told() {
+    let text = format!("{WRITTEN}[models.aliases]\nq = \"lab/a\"\nr = \"other/a\"\n");
+    let (_folder, home) = house(&text);
+    let doubts = remove(&home, "lab").unwrap().doubts;
+    let doubts: Vec<&str> = doubts.iter().map(|doubt| doubt.pick(Lang::En)).collect();
+    assert_eq!(doubts.len(), 1, "{doubts:?}");
+    assert!(doubts[0].contains("the alias q"), "{doubts:?}");
+}
+
+#[test]
+fn who_answers_instead_of_a_channel_that_went_is_told() {
+    let channel = |name: &str, model: &str| NewChannel {
+        name: name.into(),
+        key: None,
+        models: vec![model.into()],
+        ..lab()
+    };
+    let (_folder, home) = house("");
+    let all = [channel("a", "m"), channel("b", "n"), channel("c", "o")];
+    add(&home, &all, None).unwrap();
+    assert_eq!(remove(&home, "c").unwrap().answers, None);
+    let answers = remove(&home, "a").unwrap().answers;
+    assert_eq!(answers.as_deref(), Some("b/n"));
+    let answers = remove(&home, "b").unwrap().answers;
+    assert_eq!(answers.as_deref(), Some("rehearsal"));
 }

@@ -1,43 +1,51 @@
 //! `innkeeper models list`: channels in their order, what they serve and what they lack.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use futures_util::future::join_all;
-use innkeeper_models::{Channel, ListedModel, ModelError, ModelInfo, Price};
+use innkeeper_models::{Candidate, Channel, ModelInfo, Price};
 use innkeeper_tools::Redactor;
 use serde_json::{Value as Json, json};
 
+use super::remote::{self, Answers, Listed};
 use super::{Ended, open};
 use crate::cli::ModelsListArgs;
-use crate::failure::{Failure, ModelFault};
+use crate::failure::{Failure, ModelFault, Said};
 use crate::home::Home;
+use crate::lang::Lang;
 use crate::models::{HouseModels, REHEARSAL};
 use crate::output::Screen;
-use crate::runtime::block_on;
 use crate::suggest::nearest;
 use crate::table::Table;
 
 pub(super) fn run(args: &ModelsListArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
     let house = open(home, None)?;
     let channels = chosen(&house, args.channel.as_deref())?;
-    let asked = match args.remote {
-        true => block_on(async { Ok(ask(&channels).await) })?,
-        false => channels.iter().map(|_| None).collect(),
+    let answers = match args.remote {
+        true => remote::ask(&channels, screen)?,
+        false => Answers {
+            lists: channels.iter().map(|_| None).collect(),
+            interrupted: false,
+        },
     };
+    let answering = house.answers();
     let lists: Vec<Listing> = channels
         .into_iter()
-        .zip(asked)
-        .map(|(channel, asked)| Listing::of(&house, channel, asked))
+        .zip(answers.lists)
+        .map(|(channel, asked)| Listing::of(&house, channel, asked, answering.as_ref()))
         .collect();
     match screen.json {
         true => {
-            let mut document = document(&house, &lists);
+            let mut document = document(&house, &lists, screen.lang);
             house.redactor.redact_json(&mut document);
             screen.document(&document)?;
         }
-        false => show(&house, &lists, screen)?,
+        false => show(&house, &lists, answering.as_ref(), screen)?,
     }
-    Ok(Ended::Done)
+    Ok(match answers.interrupted {
+        true => Ended::Interrupted,
+        false => Ended::Done,
+    })
 }
 
 fn chosen(house: &HouseModels, name: Option<&str>) -> Result<Vec<Arc<Channel>>, Failure> {
@@ -65,25 +73,15 @@ pub(super) fn unknown(name: &str, all: &[Arc<Channel>]) -> Failure {
     .into()
 }
 
-type Answer = Option<Result<Vec<ListedModel>, ModelError>>;
-
-/// All at once. Whoever is disabled or lacks something is not asked.
-async fn ask(channels: &[Arc<Channel>]) -> Vec<Answer> {
-    let asks = channels.iter().map(|channel| async {
-        match !channel.config().disabled && channel.ready().is_ok() {
-            true => Some(channel.list_models().await),
-            false => None,
-        }
-    });
-    join_all(asks).await
-}
-
 /// A channel with all that is known of it.
 struct Listing {
     channel: Arc<Channel>,
     models: Vec<Entry>,
+    /// What it lacks; each reason once.
+    lacks: Option<Said>,
+    missing_keys: Vec<Said>,
     /// Why its server did not tell.
-    error: Option<String>,
+    error: Option<Said>,
 }
 
 struct Entry {
@@ -91,53 +89,91 @@ struct Entry {
     info: ModelInfo,
     /// By the server's own account.
     remote: bool,
+    /// It answers where no model is named.
+    default: bool,
 }
 
 impl Listing {
-    fn of(house: &HouseModels, channel: Arc<Channel>, asked: Answer) -> Self {
+    fn of(
+        house: &HouseModels,
+        channel: Arc<Channel>,
+        asked: Option<Listed>,
+        answering: Option<&Candidate>,
+    ) -> Self {
+        let config = channel.config();
+        // Its name there.
+        let answering = answering
+            .filter(|answering| answering.channel.name() == channel.name())
+            .map(|answering| answering.model.as_str());
         let entry = |name: &str, context: Option<u64>, remote: bool| {
             let known = house.table.info(channel.name(), channel.provider(), name);
-            let context = channel.config().context.or(context).or(known.context);
+            let context = config.context.or(context).or(known.context);
+            let there = config.rename.get(name).map_or(name, String::as_str);
             Entry {
                 name: name.to_owned(),
                 info: ModelInfo { context, ..known },
                 remote,
+                default: answering == Some(there),
             }
         };
-        let config = channel.config();
+        let mut models: Vec<Entry> = Vec::new();
+        let mut places = HashMap::new();
+        let mut put = |new: Entry| match places.get(&new.name) {
+            Some(place) => {
+                if let Some(old) = models.get_mut(*place) {
+                    *old = new;
+                }
+            }
+            None => {
+                places.insert(new.name.clone(), models.len());
+                models.push(new);
+            }
+        };
         let named = config.models.iter().map(|model| model.as_str());
-        let named = named.chain(config.rename.keys().map(String::as_str));
-        let mut models: Vec<Entry> = named.map(|name| entry(name, None, false)).collect();
+        for name in named.chain(config.rename.keys().map(String::as_str)) {
+            put(entry(name, None, false));
+        }
         let mut error = None;
         match asked {
             None => {}
-            Some(Err(refusal)) => error = Some(refusal.message),
+            Some(Err(why)) => error = Some(why),
             Some(Ok(listed)) => {
                 for model in listed {
-                    match models.iter_mut().find(|known| known.name == model.id) {
-                        Some(known) => *known = entry(&model.id, model.context, true),
-                        None => models.push(entry(&model.id, model.context, true)),
-                    }
+                    put(entry(&model.id, model.context, true));
                 }
             }
         }
+        // One that is fitted by a pattern, or by nothing at all, is named nowhere else.
+        if let Some(model) = answering.filter(|_| !models.iter().any(|model| model.default)) {
+            models.insert(0, entry(model, None, false));
+        }
+        let lacks = channel.ready().err().map(Said::lack);
+        let mut missing_keys: Vec<Said> = Vec::new();
+        for missing in channel.missing_keys() {
+            let missing = Said::of(missing);
+            if !missing_keys.contains(&missing) {
+                missing_keys.push(missing);
+            }
+        }
         Self {
-            channel,
             models,
+            lacks,
+            missing_keys,
             error,
+            channel,
         }
     }
 
     /// One word that never changes, and why.
-    fn state(&self) -> (&'static str, Option<&str>) {
-        match (self.channel.config().disabled, self.channel.ready()) {
+    fn state(&self) -> (&'static str, Option<&Said>) {
+        match (self.channel.config().disabled, &self.lacks) {
             (true, _) => ("disabled", None),
-            (false, Ok(())) => ("ready", None),
-            (false, Err(why)) => ("not_ready", Some(why)),
+            (false, None) => ("ready", None),
+            (false, Some(why)) => ("not_ready", Some(why)),
         }
     }
 
-    fn json(&self) -> Json {
+    fn json(&self, lang: Lang) -> Json {
         let (state, why) = self.state();
         let config = self.channel.config();
         let provider = self.channel.provider();
@@ -154,15 +190,16 @@ impl Listing {
                 })
             })
             .collect();
+        let missing: Vec<&str> = self.missing_keys.iter().map(|why| why.pick(lang)).collect();
         json!({
             "name": self.channel.name(),
             "provider": provider.id,
             "baseUrl": config.base_url.as_ref().or(provider.base_url.as_ref()),
             "state": state,
-            "why": why,
-            "missingKeys": self.channel.missing_keys(),
+            "why": why.map(|why| why.pick(lang)),
+            "missingKeys": missing,
             "models": models,
-            "error": self.error,
+            "error": self.error.as_ref().map(|why| why.pick(lang)),
         })
     }
 }
@@ -171,17 +208,23 @@ fn dollars(price: Option<Price>) -> Option<f64> {
     price.map(Price::dollars_per_million)
 }
 
-fn document(house: &HouseModels, lists: &[Listing]) -> Json {
-    let problems: Vec<String> = house.problems.iter().map(ToString::to_string).collect();
+fn document(house: &HouseModels, lists: &[Listing], lang: Lang) -> Json {
+    let doubts = house.doubts();
+    let problems: Vec<&str> = doubts.iter().map(|doubt| doubt.pick(lang)).collect();
     json!({
         "default": house.models.default_name(),
-        "channels": lists.iter().map(Listing::json).collect::<Vec<_>>(),
+        "channels": lists.iter().map(|list| list.json(lang)).collect::<Vec<_>>(),
         "registered": [REHEARSAL],
         "problems": problems,
     })
 }
 
-fn show(house: &HouseModels, lists: &[Listing], screen: &Screen) -> Result<(), Failure> {
+fn show(
+    house: &HouseModels,
+    lists: &[Listing],
+    answering: Option<&Candidate>,
+    screen: &Screen,
+) -> Result<(), Failure> {
     let redactor = &house.redactor;
     let default = house.models.default_name().unwrap_or_default();
     let headings = screen.pick(
@@ -190,22 +233,32 @@ fn show(house: &HouseModels, lists: &[Listing], screen: &Screen) -> Result<(), F
     );
     let mut table = Table::new(&headings);
     for list in lists {
-        rows(list, default, redactor, screen, &mut table);
+        rows(list, redactor, screen, &mut table);
     }
     let mark = if default == REHEARSAL { " *" } else { "" };
-    let plays = screen.pick("plays its script", "按脚本演示");
+    let plays = screen.pick("plays its script", "按脚本排练");
     table.told([&*format!("{REHEARSAL}{mark}"), "", "", plays]);
     screen.table(&table)?;
-    for problem in &house.problems {
-        let problem = problem.to_string();
-        screen.note(&problem, &problem);
+    for doubt in house.doubts() {
+        let [english, chinese] = [Lang::En, Lang::Zh].map(|lang| {
+            let said = doubt.shown(lang);
+            redactor.redact_text(&said).into_owned()
+        });
+        screen.note(&english, &chinese);
     }
-    let shown = redactor.redact_text(default).into_owned();
-    screen.note(
-        &format!("* {shown} answers where no model is named; prices are dollars per million tokens, in/out"),
-        &format!("* 没有指明模型时由 {shown} 答复；价格为每百万词元的美元数（输入/输出）"),
-    );
-    if lists.is_empty() {
+    if answering.is_some() || default == REHEARSAL {
+        let who = answering.map(|found| format!("{}/{}", found.channel.name(), found.model));
+        let shown = match who.filter(|who| who != default) {
+            Some(who) => format!("{default} ({who})"),
+            None => default.to_owned(),
+        };
+        let shown = redactor.redact_text(&shown).into_owned();
+        screen.note(
+            &format!("* {shown} answers where no model is named; prices are dollars per million tokens, in/out"),
+            &format!("* 没有指明模型时由 {shown} 答复；价格为每百万词元的美元数（输入/输出）"),
+        );
+    }
+    if house.channels().is_empty() {
         screen.note(
             "No model is connected yet: innkeeper models discover --add finds those of this machine, innkeeper models add \
              PROVIDER connects others",
@@ -215,24 +268,21 @@ fn show(house: &HouseModels, lists: &[Listing], screen: &Screen) -> Result<(), F
     Ok(())
 }
 
-fn rows(list: &Listing, default: &str, redactor: &Redactor, screen: &Screen, table: &mut Table) {
+fn rows(list: &Listing, redactor: &Redactor, screen: &Screen, table: &mut Table) {
     let (state, why) = list.state();
     let state = match state {
         "ready" => screen.pick("ready", "就绪"),
         "disabled" => screen.pick("disabled", "已停用"),
         _ => screen.pick("not ready", "未就绪"),
     };
-    let why = why.or(list.error.as_deref());
-    let told = why.map_or_else(|| state.to_owned(), |why| format!("{state}: {why}"));
+    let why = why.or(list.error.as_ref()).map(|why| why.pick(screen.lang));
+    let between = screen.pick(": ", "：");
+    let told = why.map_or_else(|| state.to_owned(), |why| format!("{state}{between}{why}"));
     let told = redactor.redact_text(&told);
     let name = list.channel.name();
-    if list.models.is_empty() {
-        let all = screen.pick("(any)", "（任意）");
-        table.told([&*format!("{name}/{all}"), "", "", &told]);
-    }
     for model in &list.models {
         let whole = format!("{name}/{}", model.name);
-        let mark = if whole == default { " *" } else { "" };
+        let mark = if model.default { " *" } else { "" };
         let shown = redactor.redact_text(&whole);
         let context = model.info.context.map(|tokens| tokens.to_string());
         let price = match (model.info.input, model.info.output) {
@@ -250,7 +300,13 @@ fn rows(list: &Listing, default: &str, redactor: &Redactor, screen: &Screen, tab
             &told,
         ]);
     }
-    for missing in list.channel.missing_keys() {
+    // A server that has told its models serves those.
+    if list.channel.config().models.is_empty() && !list.models.iter().any(|model| model.remote) {
+        let all = screen.pick("(any)", "（任意）");
+        table.told([&*format!("{name}/{all}"), "", "", &told]);
+    }
+    for missing in &list.missing_keys {
+        let missing = missing.pick(screen.lang);
         table.told(["", "", "", &redactor.redact_text(missing)]);
     }
 }

@@ -3,10 +3,13 @@
 mod add;
 mod discover;
 mod file;
+mod line;
 mod list;
+mod remote;
 mod remove;
 mod score;
 mod test;
+mod waiting;
 
 use std::sync::Arc;
 
@@ -44,6 +47,14 @@ fn find(house: &HouseModels, name: Option<&str>) -> Result<(Arc<dyn Model>, Stri
     let resolved = house.models.resolve(name.unwrap_or_default());
     let (model, rest) = resolved.map_err(|error| refused(house, &error))?;
     Ok((model, rest.to_owned()))
+}
+
+/// Where nobody named a model, and the rehearsal answers though one was connected.
+fn note_not_ready(house: &HouseModels, named: Option<&str>, screen: &Screen) {
+    let unnamed = named.is_none_or(|name| name.trim().is_empty());
+    if let Some([english, chinese]) = house.not_ready_note().filter(|_| unnamed) {
+        screen.note(&english, &chinese);
+    }
 }
 
 /// Servers repeat what they were sent, and sometimes that is a key.

@@ -1,16 +1,13 @@
 //! `innkeeper models remove`: a channel less, and its key with it.
 
-use innkeeper_models::{HeaderText, KeyRef};
-use innkeeper_tools::Secrets;
 use serde_json::json;
 
-use super::add::secret_name;
 use super::{Ended, file, list, open};
 use crate::ask;
 use crate::cli::ModelsRemoveArgs;
 use crate::failure::{Failure, ModelFault, Place, shown};
 use crate::home::Home;
-use crate::models::HouseModels;
+use crate::lang::Lang;
 use crate::output::Screen;
 
 pub(super) fn run(args: &ModelsRemoveArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
@@ -29,24 +26,24 @@ pub(super) fn run(args: &ModelsRemoveArgs, home: &Home, screen: &Screen) -> Resu
             return Err(ModelFault::Declined { name: given() }.into());
         }
     }
-    let removed = file::remove(home, name)?;
-    let drops_key = !args.keep_key && !is_used_elsewhere(&house, name);
-    let key_gone = drops_key
-        && Secrets::new(home.file("secrets.toml"))
-            .remove(&secret_name(name))
-            .map_err(|error| ModelFault::Key {
-                why: error.to_string(),
-            })?;
+    let removed = file::remove(home, name, args.keep_key)?;
     if screen.json {
+        let doubts: Vec<&str> = removed
+            .doubts
+            .iter()
+            .map(|doubt| doubt.pick(screen.lang))
+            .collect();
         screen.document(&json!({
             "name": name,
-            "keyRemoved": key_gone,
+            "keyRemoved": removed.key,
             "defaultRemoved": removed.default,
+            "answersNow": removed.answers,
+            "problems": doubts,
         }))?;
         return Ok(Ended::Done);
     }
     let shown_name = shown(name);
-    match key_gone {
+    match removed.key {
         true => screen.note(
             &format!("The channel {shown_name} and its key are gone"),
             &format!("渠道 {shown_name} 及其密钥已移除"),
@@ -63,6 +60,16 @@ pub(super) fn run(args: &ModelsRemoveArgs, home: &Home, screen: &Screen) -> Resu
             &format!("{default} 原是默认模型，现已取消"),
         );
     }
+    if let Some(model) = removed.answers.as_deref().map(shown) {
+        screen.note(
+            &format!("{model} answers from now on where no model is named"),
+            &format!("今后没有指明模型时由 {model} 答复"),
+        );
+    }
+    for doubt in &removed.doubts {
+        let (english, chinese) = (doubt.shown(Lang::En), doubt.shown(Lang::Zh));
+        screen.note(&english, &chinese);
+    }
     Ok(Ended::Done)
 }
 
@@ -75,19 +82,4 @@ fn agreed(name: &str, screen: &Screen) -> Result<bool, Failure> {
     let answer = ask::line(&asked).map_err(|error| Failure::reading(Place::Stdin, error))?;
     let answer = answer.unwrap_or_default().trim().to_lowercase();
     Ok(matches!(answer.as_str(), "y" | "yes" | "是"))
-}
-
-/// Another channel may name the same key, also in a header.
-fn is_used_elsewhere(house: &HouseModels, name: &str) -> bool {
-    let own = KeyRef::Secret(format!("models.{name}"));
-    let mut others = house
-        .channels()
-        .iter()
-        .filter(|channel| channel.name() != name);
-    others.any(|channel| {
-        let config = channel.config();
-        let shows =
-            |text: &HeaderText| matches!(text, HeaderText::WithKey { key, .. } if *key == own);
-        config.keys.contains(&own) || config.headers.values().any(shows)
-    })
 }

@@ -1,19 +1,22 @@
 //! `innkeeper models test`: one real reply, and how it came.
 
 use std::io::Write;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use innkeeper_models::{
     CallReport, Estimate, FinishReason, Message, ModelError, ModelErrorKind, ModelEvent,
-    ModelRequest, ReportSink, Usage,
+    ModelRequest, ModelStream, Usage,
 };
 use serde_json::{Value as Json, json};
 
-use super::{Ended, find, open, refused};
+use super::line::Line;
+use super::waiting::Heard;
+use super::{Ended, find, note_not_ready, open, refused};
 use crate::cli::ModelsTestArgs;
 use crate::failure::{Failure, message};
 use crate::home::Home;
+use crate::limits::{PROGRESS_EVERY, SHORTEST_MEASURED};
 use crate::models::HouseModels;
 use crate::output::{Screen, printable};
 use crate::runtime::{Stop, block_on};
@@ -23,6 +26,7 @@ pub(super) fn run(args: &ModelsTestArgs, home: &Home, screen: &Screen) -> Result
         let heard = Arc::new(Heard::default());
         let house = open(home, Some(heard.clone()))?;
         let (model, there) = find(&house, args.model.as_deref())?;
+        note_not_ready(&house, args.model.as_deref(), screen);
         let prompt = args.prompt.clone().unwrap_or_else(|| {
             let usual = screen.pick(
                 "Say hello in one short sentence.",
@@ -34,54 +38,40 @@ pub(super) fn run(args: &ModelsTestArgs, home: &Home, screen: &Screen) -> Result
         let stop = Stop::default();
         stop.listen();
         let mut listening = Listening::new(&house, screen);
-        let mut stream = model.stream(request, stop.asked.clone());
-        let mut failed = None;
-        while let Some(event) = stream.next().await {
-            match event {
-                Ok(event) => listening.hear(event)?,
-                Err(error) => failed = Some(error),
-            }
-        }
+        let stream = model.stream(request, stop.asked.clone());
+        let failed = listening.listen(stream, &heard).await?;
         listening.end_line()?;
-        if let Some(error) = failed {
-            return match error.kind {
-                ModelErrorKind::Cancelled if stop.asked.is_cancelled() => Ok(Ended::Interrupted),
-                _ => Err(refused(&house, &ModelError::new(error.kind, error.message))),
-            };
+        let interrupted = stop.asked.is_cancelled();
+        if let Some(error) = &failed
+            && error.kind == ModelErrorKind::Cancelled
+            && interrupted
+        {
+            if listening.text.is_empty() {
+                listening.line.wipe();
+            }
+            return Ok(Ended::Interrupted);
         }
         let report = heard.take();
         let told = Told {
             name: model.id(),
             report: report.as_ref(),
             heard: &listening,
+            error: failed.as_ref(),
         };
-        match screen.json {
-            true => {
+        match (screen.json, &failed) {
+            (true, _) => {
                 let mut document = told.json();
                 house.redactor.redact_json(&mut document);
                 screen.document(&document)?;
             }
-            false => told.note(),
+            (false, None) => told.note(),
+            (false, Some(_)) => {}
         }
-        Ok(Ended::Done)
+        match failed {
+            Some(error) => Err(refused(&house, &error)),
+            None => Ok(Ended::Done),
+        }
     })
-}
-
-/// The report of the call, when it is over.
-#[derive(Default)]
-struct Heard(Mutex<Option<CallReport>>);
-
-impl Heard {
-    fn take(&self) -> Option<CallReport> {
-        let mut report = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        report.take()
-    }
-}
-
-impl ReportSink for Heard {
-    fn report(&self, report: CallReport) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
-    }
 }
 
 /// What has come so far, shown as it comes.
@@ -99,6 +89,8 @@ struct Listening<'s> {
     finish: Option<FinishReason>,
     /// Whether the cursor stands behind thoughts on standard error.
     thinks: bool,
+    /// Until the first piece.
+    line: Line,
 }
 
 impl<'s> Listening<'s> {
@@ -115,7 +107,36 @@ impl<'s> Listening<'s> {
             usage: None,
             finish: None,
             thinks: false,
+            line: Line::new(screen),
         }
+    }
+
+    /// To the end of the reply, or to its error.
+    async fn listen(
+        &mut self,
+        mut stream: ModelStream,
+        heard: &Heard,
+    ) -> Result<Option<ModelError>, Failure> {
+        let mut ticks = tokio::time::interval(PROGRESS_EVERY);
+        let end = loop {
+            let waits = self.first.is_none() && self.line.shows();
+            tokio::select! {
+                biased;
+                event = stream.next() => match event {
+                    Some(Ok(event)) => self.hear(event)?,
+                    Some(Err(error)) => break Some(error),
+                    None => break None,
+                },
+                _ = ticks.tick(), if waits => {
+                    let said = heard.waits_for(Instant::now(), self.screen.lang);
+                    if let Some(said) = said {
+                        self.line.draw(&self.house.redactor.redact_text(&said));
+                    }
+                }
+            }
+        };
+        self.line.clear();
+        Ok(end)
     }
 
     fn hear(&mut self, event: ModelEvent) -> Result<(), Failure> {
@@ -161,6 +182,7 @@ impl<'s> Listening<'s> {
     }
 
     fn tick(&mut self) {
+        self.line.clear();
         let now = self.began.elapsed();
         self.first.get_or_insert(now);
         self.last = now;
@@ -194,12 +216,12 @@ impl<'s> Listening<'s> {
         }
     }
 
-    /// Over the time in which they came; nothing where all came at once.
+    /// Over the time in which they came; nothing where that was too short to say anything.
     #[allow(clippy::cast_precision_loss)]
     fn tokens_per_second(&self) -> Option<f64> {
         let (tokens, _) = self.tokens();
-        let seconds = (self.last - self.first?).as_secs_f64();
-        (seconds > 0.0 && tokens > 1).then(|| (tokens - 1) as f64 / seconds)
+        let time = self.last - self.first?;
+        (time >= SHORTEST_MEASURED && tokens > 1).then(|| (tokens - 1) as f64 / time.as_secs_f64())
     }
 }
 
@@ -207,6 +229,7 @@ struct Told<'t> {
     name: &'t str,
     report: Option<&'t CallReport>,
     heard: &'t Listening<'t>,
+    error: Option<&'t ModelError>,
 }
 
 impl Told<'_> {
@@ -225,7 +248,12 @@ impl Told<'_> {
         let (tokens, counted) = heard.tokens();
         let report = self.report;
         let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let error = self.error.map(|error| {
+            let message = message(&error.message);
+            json!({"code": error.reason(), "message": message})
+        });
         json!({
+            "error": error,
             "asked": self.name,
             "channel": report.and_then(|report| report.channel.as_ref()),
             "model": report.and_then(|report| report.model.as_ref()),
@@ -247,7 +275,14 @@ impl Told<'_> {
         let heard = self.heard;
         let screen = heard.screen;
         if heard.text.is_empty() {
-            screen.note("(it said nothing)", "（它什么也没说）");
+            let reason = heard.finish.as_ref().map(|reason| message(reason.as_str()));
+            match reason {
+                Some(reason) => screen.note(
+                    &format!("(it said nothing; it stopped with: {reason})"),
+                    &format!("（它什么也没说；停止原因：{reason}）"),
+                ),
+                None => screen.note("(it said nothing)", "（它什么也没说）"),
+            }
         }
         let who = message(&heard.house.redactor.redact_text(&self.who()));
         let answered = self.report.and_then(|report| report.answered.as_deref());
@@ -256,28 +291,33 @@ impl Told<'_> {
             .filter(|name| !who.ends_with(name.as_str()))
             .map_or_else(String::new, |name| format!(" ({name})"));
         let attempts = self.report.map_or(1, |report| report.attempts);
-        let first = heard.first.unwrap_or_default().as_millis();
+        let first = heard.first.map(|first| first.as_millis());
         let all = heard.last.as_millis();
         let (tokens, counted) = heard.tokens();
         let about = if counted { "" } else { "~" };
         let speed = heard.tokens_per_second();
-        let speed = speed.map_or_else(String::new, |speed| format!(", {about}{speed:.1}"));
         let cost = heard.usage.and_then(|usage| usage.cost);
-        let cost = cost.map_or_else(String::new, |cost| format!(", ${:.6}", cost.dollars()));
-        let unit = |unit: &str| match speed.is_empty() {
-            true => String::new(),
-            false => format!("{speed} {unit}"),
-        };
+        let (mut english, mut chinese) = (Vec::new(), Vec::new());
+        if let Some(first) = first {
+            english.push(format!("first token after {first} ms"));
+            chinese.push(format!("首个词元 {first} 毫秒"));
+            english.push(format!("{about}{tokens} tokens in {all} ms"));
+            chinese.push(format!("共 {about}{tokens} 个词元、{all} 毫秒"));
+        }
+        if let Some(speed) = speed {
+            english.push(format!("{about}{speed:.1} tokens/s"));
+            chinese.push(format!("{about}{speed:.1} 词元/秒"));
+        }
+        if let Some(cost) = cost {
+            let cost = format!("${:.6}", cost.dollars());
+            english.push(cost.clone());
+            chinese.push(cost);
+        }
+        english.push(format!("attempts: {attempts}"));
+        chinese.push(format!("尝试次数：{attempts}"));
         screen.note(
-            &format!(
-                "{who}{answered}: first token after {first} ms, {about}{tokens} tokens in {all} ms{}{cost}, attempts: \
-                 {attempts}",
-                unit("tokens/s")
-            ),
-            &format!(
-                "{who}{answered}：首个词元 {first} 毫秒，共 {about}{tokens} 个词元、{all} 毫秒{}{cost}，尝试次数：{attempts}",
-                unit("词元/秒")
-            ),
+            &format!("{who}{answered}: {}", english.join(", ")),
+            &format!("{who}{answered}：{}", chinese.join("，")),
         );
     }
 }

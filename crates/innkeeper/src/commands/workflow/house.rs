@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::failure::Failure;
 use crate::home::Home;
+use crate::models::Used;
 use crate::platform::Platform;
 use crate::runtime::block_on;
 
@@ -53,6 +54,17 @@ impl House {
 
     pub(super) async fn close(self) -> Result<(), Failure> {
         self.platform.close().await
+    }
+
+    /// What the models have used so far.
+    pub(super) fn used(&self) -> Used {
+        self.platform.tally.used()
+    }
+
+    /// Why the rehearsal has answered, if that may surprise.
+    pub(super) fn rehearsal_note(&self) -> Option<&[String; 2]> {
+        let note = self.platform.not_ready.as_ref();
+        note.filter(|_| self.platform.tally.rehearsed())
     }
 
     /// All that can be found by name, nearest first. Blocks.

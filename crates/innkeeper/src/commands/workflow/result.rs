@@ -10,6 +10,7 @@ use serde_json::{Value as Json, json};
 use super::Ended;
 use super::watch::Watch;
 use crate::failure::{Failure, WorkflowFault};
+use crate::models::Used;
 use crate::output::Screen;
 
 /// Prints outputs that stream while the run goes on.
@@ -130,7 +131,7 @@ fn labelled(key: &str, value: &Json) -> String {
 }
 
 /// The whole end as one document.
-pub(super) fn document(outcome: &ExecutionOutcome, took: Duration) -> Json {
+pub(super) fn document(outcome: &ExecutionOutcome, used: &Used, took: Duration) -> Json {
     let failures = outcome.failures.iter().map(|failure| {
         json!({
             "node": failure.node,
@@ -147,6 +148,7 @@ pub(super) fn document(outcome: &ExecutionOutcome, took: Duration) -> Json {
         })),
         "failures": failures.collect::<Vec<_>>(),
         "failed": outcome.failed,
+        "usage": used.json(),
         "promptId": outcome.prompt_id,
         "durationMs": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     })

@@ -132,11 +132,17 @@ async fn attend(
         return Ok(Ended::Interrupted);
     };
     attendant.printer.finish(screen)?;
+    if let Some([english, chinese]) = house.rehearsal_note() {
+        screen.note(english, chinese);
+    }
     if screen.json || args.events {
-        screen.document(&document(&outcome, took))?;
+        screen.document(&document(&outcome, &house.used(), took))?;
         return ended(&outcome, true);
     }
     attendant.printer.rest(&outcome, screen)?;
+    if let Some([english, chinese]) = house.used().line() {
+        screen.note(&english, &chinese);
+    }
     ended(&outcome, false)
 }
 

@@ -1,0 +1,272 @@
+//! `innkeeper run` and `innkeeper runs …`: what can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use innkeeper_agent::profile::Dialect;
+
+pub(super) const RUN: &str = "\
+Examples:
+  innkeeper run \"Roll 2d6+3 for me\"                   Ask the agent of the house
+  innkeeper run default-writer \"Write about tea\"      Ask another, by its profile
+  innkeeper run - < task.md                           Read the message from standard input
+  innkeeper run --model local/qwen3 \"What is new?\"    With another model, this once
+  innkeeper run --resume last                         Go on with the run that was begun last
+  innkeeper run --json \"Roll 2d6\" | jq -r .type       Everything that happens, a line each
+
+What the model says is shown as it comes, with every call, its time and what it wrote. All of it is on disk before \
+you see it: if the process is killed, the run goes on from there with innkeeper runs resume. Where a rule says to \
+ask, you are asked in place. While it runs, a line that you type is told to the agent with its next request. Ctrl-C \
+once cancels the run, twice leaves it as it is, to be resumed.
+
+What the agent publishes, and its answer, go to standard output; the rest goes to standard error. With --json: a line \
+with the run's handle, one for each event, and a summary at the end.
+
+Exit codes: 0 completed, 1 failed, 2 wrong usage, 4 failed after something was published, 5 cancelled by somebody else \
+or paused, 6 another process drives the runs of this home, 130 stopped by Ctrl-C.";
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  innkeeper runs list                                 Runs, the newest first
+  innkeeper runs show last                            What happened in the newest
+  innkeeper runs resume --all                         Go on with all that have no end
+  innkeeper runs events 0197 --follow                 See what happens in a run of another process
+  innkeeper runs export last --output run.json        All of it in one file
+
+A run is named by its id, by the beginning of it if that is clear, or by `last`.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage or no such run; those of innkeeper run where one is driven.";
+
+const LIST: &str = "\
+Examples:
+  innkeeper runs list
+  innkeeper runs list --status unfinished
+  innkeeper runs list --status failed --status partial_success --limit 5
+  innkeeper runs list --json | jq -r '.[] | [.runId, .status, .title] | @tsv'";
+
+const SHOW: &str = "\
+Examples:
+  innkeeper runs show last
+  innkeeper runs show last --turn 2                   What was sent in round 2, and what came back
+  innkeeper runs show last --file output/main.md      A file of its workspace
+  innkeeper runs show last --json | jq .spent";
+
+const EVENTS: &str = "\
+Examples:
+  innkeeper runs events last
+  innkeeper runs events last --after 40 --limit 20
+  innkeeper runs events last --follow                 As they happen, until the run is over
+  innkeeper runs events last --json | jq -c 'select(.type == \"tool_call_failed\")'
+
+Without --after the last events are shown. With --json each is a line as the journal has it.";
+
+const RESUME: &str = "\
+Examples:
+  innkeeper runs resume last                          A run that was interrupted, paused, cancelled or failed
+  innkeeper runs resume last --rounds 20              With so many rounds more
+  innkeeper runs resume --all                         All that have no end
+
+Exit codes: those of innkeeper run; with --all 1 if one of them failed.";
+
+const CANCEL: &str = "\
+Examples:
+  innkeeper runs cancel last
+
+If another process drives the run, it is told, and its end is waited for.";
+
+const EXPORT: &str = "\
+Examples:
+  innkeeper runs export last > run.json
+  innkeeper runs export last --output run.json
+
+One JSON object: record, state, events, turns (each with what was added to the request, and the reply) and the \
+files of the workspace. The same run gives the same bytes.";
+
+const DELETE: &str = "\
+Examples:
+  innkeeper runs delete last
+  innkeeper runs delete 0197aa --yes
+
+Its events and its files are gone for good. A run that is not over is cancelled first.";
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// The profile, if a message follows; else the message itself; `-` reads it from standard input
+    #[arg(value_name = "PROFILE")]
+    pub(crate) first: Option<String>,
+    /// What is to be done
+    #[arg(value_name = "MESSAGE")]
+    pub(crate) second: Option<String>,
+    /// The agent, by its profile [default: innkeeper, who answers you and has all tools]
+    #[arg(long, value_name = "PROFILE")]
+    pub(crate) profile: Option<String>,
+    /// The model, in the place of the profile's
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Project whose profiles, workflows and files are meant
+    #[arg(long, value_name = "PROJECT", default_value = "default")]
+    pub(crate) project: String,
+    /// How the model writes calls, in the place of what the profile says
+    #[arg(long, value_enum, ignore_case = true, value_name = "PROTOCOL")]
+    pub(crate) protocol: Option<RunProtocol>,
+    /// Need nothing published: a plain answer ends it, whatever the profile says
+    #[arg(long)]
+    pub(crate) background: bool,
+    /// So many requests to the model at most, in the place of what the profile says
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) max_rounds: Option<u32>,
+    /// Answer yes to whatever the rules say to ask
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Go on with this run; a message is told to it
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["profile", "model", "protocol", "background", "max_rounds", "second"])]
+    pub(crate) resume: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunProtocol {
+    /// `<|[REQUEST_TOOL]|>` blocks in the text
+    Tam,
+    /// `<ACTION>` blocks in the text
+    Action,
+    /// The provider's own tool calls
+    Native,
+}
+
+impl From<RunProtocol> for Dialect {
+    fn from(choice: RunProtocol) -> Self {
+        match choice {
+            RunProtocol::Tam => Self::Tam,
+            RunProtocol::Action => Self::Action,
+            RunProtocol::Native => Self::Native,
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RunsCommand {
+    /// List runs, the newest first
+    #[command(after_help = LIST, args_override_self = true, max_term_width = 100)]
+    List(RunsListArgs),
+    /// Show a run: how it went, its turns, calls, files and what it published
+    #[command(after_help = SHOW, args_override_self = true, max_term_width = 100)]
+    Show(RunsShowArgs),
+    /// Print the events of a run
+    #[command(after_help = EVENTS, args_override_self = true, max_term_width = 100)]
+    Events(RunsEventsArgs),
+    /// Go on with a run that was interrupted, paused, cancelled or failed
+    #[command(after_help = RESUME, args_override_self = true, max_term_width = 100)]
+    Resume(RunsResumeArgs),
+    /// Cancel a run, whoever drives it
+    #[command(after_help = CANCEL, args_override_self = true, max_term_width = 100)]
+    Cancel(RunsCancelArgs),
+    /// Write all of a run as one JSON document
+    #[command(after_help = EXPORT, args_override_self = true, max_term_width = 100)]
+    Export(RunsExportArgs),
+    /// Remove a run with its events and files
+    #[command(after_help = DELETE, args_override_self = true, max_term_width = 100)]
+    Delete(RunsDeleteArgs),
+}
+
+/// What `--status` takes: the names of the journal, and `unfinished` for all that have no end.
+pub(crate) const STATUSES: [&str; 16] = [
+    "unfinished",
+    "created",
+    "initializing_workspace",
+    "assembling_context",
+    "calling_model",
+    "dispatching_tool",
+    "awaiting_approval",
+    "applying_workspace_patch",
+    "creating_checkpoint",
+    "awaiting_host_commit",
+    "finishing",
+    "completed",
+    "partial_success",
+    "cancelling",
+    "cancelled",
+    "failed",
+];
+
+#[derive(Debug, Args)]
+pub(crate) struct RunsListArgs {
+    /// Only runs of this status, or `unfinished`; may be repeated
+    #[arg(long, value_name = "STATUS", ignore_case = true,
+          value_parser = clap::builder::PossibleValuesParser::new(STATUSES), hide_possible_values = true)]
+    pub(crate) status: Vec<String>,
+    /// So many at most
+    #[arg(long, value_name = "NUMBER", default_value_t = 20)]
+    pub(crate) limit: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunsShowArgs {
+    /// Its id, the beginning of it, or `last`
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    /// What was sent to the model in this round, and what came back
+    #[arg(long, value_name = "ROUND", conflicts_with = "file")]
+    pub(crate) turn: Option<u32>,
+    /// The text of a file of its workspace
+    #[arg(long, value_name = "PATH")]
+    pub(crate) file: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunsEventsArgs {
+    /// Its id, the beginning of it, or `last`
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    /// Only those after the event of this number
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) after: Option<u64>,
+    /// So many at most
+    #[arg(long, value_name = "NUMBER", default_value_t = 100)]
+    pub(crate) limit: usize,
+    /// Go on with those that come, until the run is over
+    #[arg(long)]
+    pub(crate) follow: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunsResumeArgs {
+    /// Its id, the beginning of it, or `last`
+    #[arg(value_name = "RUN", required_unless_present = "all")]
+    pub(crate) run: Option<String>,
+    /// All runs that have no end
+    #[arg(long, conflicts_with_all = ["run", "rounds"])]
+    pub(crate) all: bool,
+    /// So many requests to the model more than it had
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) rounds: Option<u32>,
+    /// Answer yes to whatever the rules say to ask
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunsCancelArgs {
+    /// Its id, the beginning of it, or `last`
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunsExportArgs {
+    /// Its id, the beginning of it, or `last`
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    /// File to write, instead of standard output
+    #[arg(long, short = 'o', value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunsDeleteArgs {
+    /// Its id, the beginning of it, or `last`
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    /// Do not ask
+    #[arg(long)]
+    pub(crate) yes: bool,
+}

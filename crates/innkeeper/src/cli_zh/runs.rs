@@ -1,0 +1,161 @@
+//! `innkeeper run` and `innkeeper runs …` in Chinese.
+
+const RUN_ID: &str = "运行的 ID、其开头部分，或 last（最新的一次）";
+
+pub(super) const ARGUMENTS: &[(&str, &str, &str)] = &[
+    (
+        "run",
+        "first",
+        "后面还有消息时是配置；否则就是消息本身；- 从标准输入读取",
+    ),
+    ("run", "second", "要做的事"),
+    (
+        "run",
+        "profile",
+        "由哪个智能体（配置）来做 [默认：innkeeper，回答你并拥有全部工具]",
+    ),
+    ("run", "model", "改用这个模型，代替配置中的"),
+    (
+        "run",
+        "project",
+        "所指的项目，决定配置、工作流和文件的位置 [默认：default]",
+    ),
+    (
+        "run",
+        "protocol",
+        "模型书写调用的方式，代替配置中的：tam、action、native",
+    ),
+    (
+        "run",
+        "background",
+        "不要求发布内容：无论配置怎么说，普通的回答即可结束",
+    ),
+    ("run", "max_rounds", "最多向模型请求几次，代替配置中的"),
+    ("run", "yes", "凡规则要求询问的，一律回答“是”"),
+    ("run", "resume", "继续这次运行；给出的消息会转告它"),
+    (
+        "runs list",
+        "status",
+        "只列出这种状态的运行，或 unfinished（没有结束的）；可重复",
+    ),
+    ("runs list", "limit", "最多多少个 [默认：20]"),
+    ("runs show", "run", RUN_ID),
+    ("runs show", "turn", "这一轮发给模型的内容和得到的回复"),
+    ("runs show", "file", "工作区中某个文件的文本"),
+    ("runs events", "run", RUN_ID),
+    ("runs events", "after", "只要这个编号之后的事件"),
+    ("runs events", "limit", "最多多少个 [默认：100]"),
+    ("runs events", "follow", "继续显示新的事件，直到运行结束"),
+    ("runs resume", "run", RUN_ID),
+    ("runs resume", "all", "所有没有结束的运行"),
+    ("runs resume", "rounds", "比原来多允许几次模型请求"),
+    ("runs resume", "yes", "凡规则要求询问的，一律回答“是”"),
+    ("runs cancel", "run", RUN_ID),
+    ("runs export", "run", RUN_ID),
+    ("runs export", "output", "要写入的文件，代替标准输出"),
+    ("runs delete", "run", RUN_ID),
+    ("runs delete", "yes", "不再询问"),
+];
+
+pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
+    ("run", "让智能体做一件事，并看着它做", RUN),
+    ("runs", "查看、继续、取消、导出智能体的运行", EXAMPLES),
+    ("runs list", "列出运行，最新的在前", LIST),
+    (
+        "runs show",
+        "显示一次运行：经过、各轮、调用、文件和发布的内容",
+        SHOW,
+    ),
+    ("runs events", "输出一次运行的事件", EVENTS),
+    ("runs resume", "继续被中断、暂停、取消或失败的运行", RESUME),
+    ("runs cancel", "取消一次运行，不论由谁驱动", CANCEL),
+    (
+        "runs export",
+        "把一次运行的全部内容写成一个 JSON 文档",
+        EXPORT,
+    ),
+    ("runs delete", "删除一次运行及其事件和文件", DELETE),
+];
+
+const RUN: &str = "\
+示例：
+  innkeeper run \"掷 2d6+3\"                            让客栈的智能体来做
+  innkeeper run default-writer \"写写茶\"               由另一个配置来做
+  innkeeper run - < task.md                           从标准输入读取消息
+  innkeeper run --model local/qwen3 \"有什么新鲜事？\"  这一次换个模型
+  innkeeper run --resume last                         继续最近的一次运行
+  innkeeper run --json \"掷 2d6\" | jq -r .type         发生的一切，每行一条
+
+模型的话边写边显示，每个调用连同用时和写下的内容也会显示。一切都在显示之前写入磁盘：即使进程被杀死，
+innkeeper runs resume 也能从原处继续。规则要求询问时会当场问你。运行期间输入的一行文字，会随下一次请求
+转告智能体。按一次 Ctrl-C 取消运行，按两次则原样搁置，之后可以继续。
+
+智能体发布的内容和它的回答写到标准输出，其余写到标准错误。使用 --json 时：第一行是运行的标识，
+之后每个事件一行，最后一行是总结。
+
+退出码：0 完成，1 失败，2 用法有误，4 发布之后失败，5 被别人取消或已暂停，
+6 另一个进程正在驱动这里的运行，130 被 Ctrl-C 停止。";
+
+const EXAMPLES: &str = "\
+示例：
+  innkeeper runs list                                 列出运行，最新的在前
+  innkeeper runs show last                            最近一次运行的经过
+  innkeeper runs resume --all                         继续所有没有结束的运行
+  innkeeper runs events 0197 --follow                 看另一个进程中的运行
+  innkeeper runs export last --output run.json        全部写入一个文件
+
+运行可用 ID、足以区分的 ID 开头，或 last 来指定。
+
+退出码：0 完成，1 失败，2 用法有误或没有这次运行；驱动运行时与 innkeeper run 相同。";
+
+const LIST: &str = "\
+示例：
+  innkeeper runs list
+  innkeeper runs list --status unfinished
+  innkeeper runs list --status failed --status partial_success --limit 5
+  innkeeper runs list --json | jq -r '.[] | [.runId, .status, .title] | @tsv'";
+
+const SHOW: &str = "\
+示例：
+  innkeeper runs show last
+  innkeeper runs show last --turn 2                   第 2 轮发出了什么，得到了什么
+  innkeeper runs show last --file output/main.md      工作区中的一个文件
+  innkeeper runs show last --json | jq .spent";
+
+const EVENTS: &str = "\
+示例：
+  innkeeper runs events last
+  innkeeper runs events last --after 40 --limit 20
+  innkeeper runs events last --follow                 随时显示，直到运行结束
+  innkeeper runs events last --json | jq -c 'select(.type == \"tool_call_failed\")'
+
+没有 --after 时显示最后的事件。使用 --json 时每个事件一行，与日志中相同。";
+
+const RESUME: &str = "\
+示例：
+  innkeeper runs resume last                          被中断、暂停、取消或失败的运行
+  innkeeper runs resume last --rounds 20              再多给几轮
+  innkeeper runs resume --all                         所有没有结束的运行
+
+退出码：与 innkeeper run 相同；使用 --all 时，只要有一个失败就是 1。";
+
+const CANCEL: &str = "\
+示例：
+  innkeeper runs cancel last
+
+若由另一个进程驱动，会通知它，并等待运行结束。";
+
+const EXPORT: &str = "\
+示例：
+  innkeeper runs export last > run.json
+  innkeeper runs export last --output run.json
+
+一个 JSON 对象：record、state、events、turns（每轮请求新增的内容和回复）以及工作区的文件。
+同一次运行总是得到相同的字节。";
+
+const DELETE: &str = "\
+示例：
+  innkeeper runs delete last
+  innkeeper runs delete 0197aa --yes
+
+它的事件和文件会永久消失。没有结束的运行会先被取消。";

@@ -1,0 +1,181 @@
+//! `innkeeper runs export`: all of a run in one document, written as it is read, so that no run is too long for it.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use innkeeper_agent::instance::RunReader;
+use innkeeper_protocol::event::RunId;
+use innkeeper_store::journal::EventRange;
+use serde::Serialize;
+use serde_json::{Value as Json, json};
+
+use super::find::{find, reading};
+use crate::cli::RunsExportArgs;
+use crate::commands::Ended;
+use crate::failure::{Failure, RunFault, cause, shown};
+use crate::home::Home;
+use crate::limits::EVENTS_PAGE;
+use crate::output::Screen;
+
+/// Of the document.
+const FORMAT: &str = "innkeeper.run";
+const VERSION: u32 = 1;
+
+pub(super) fn run(args: &RunsExportArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
+    reading(home, async |reader| {
+        let run = find(reader, &args.run).await?;
+        match &args.output {
+            None => {
+                let mut out = Document::new(io::stdout().lock(), Failure::writing);
+                write(reader, &run, &mut out).await?;
+            }
+            Some(path) => {
+                to_file(reader, &run, path).await?;
+                let name = shown(&path.to_string_lossy());
+                screen.note(&format!("{run} → {name}"), &format!("{run} → {name}"));
+            }
+        }
+        Ok(Ended::Done)
+    })
+}
+
+/// Under its name only once it is whole.
+async fn to_file(reader: &RunReader, run: &RunId, path: &Path) -> Result<(), Failure> {
+    let name = shown(&path.to_string_lossy());
+    let failed = |error: io::Error| {
+        Failure::Run(RunFault::Unwritable {
+            file: name.clone(),
+            why: cause(&error),
+        })
+    };
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    let written = async {
+        let file = File::create(&partial).map_err(failed)?;
+        let mut out = Document::new(file, failed);
+        write(reader, run, &mut out).await?;
+        std::fs::rename(&partial, path).map_err(failed)
+    }
+    .await;
+    if written.is_err() {
+        // Where it was not made there is nothing to remove.
+        let _ = std::fs::remove_file(&partial);
+    }
+    written
+}
+
+async fn write<W: Write, F: Fn(io::Error) -> Failure>(
+    reader: &RunReader,
+    run: &RunId,
+    out: &mut Document<W, F>,
+) -> Result<(), Failure> {
+    let record = reader.record(run).await?;
+    let state = reader.state(run).await?;
+    out.raw("{")?;
+    out.field("format", &FORMAT)?;
+    out.field("version", &VERSION)?;
+    out.field("record", &record)?;
+    out.field("created", state.created())?;
+    out.field("spent", state.spent())?;
+    out.field("failure", &state.failure())?;
+    out.field("commits", &state.commits().collect::<Vec<_>>())?;
+
+    out.list("events")?;
+    let mut seen = 0;
+    while seen < record.last_seq {
+        let limit = EVENTS_PAGE.min(usize::try_from(record.last_seq - seen).unwrap_or(EVENTS_PAGE));
+        let range = EventRange::After { seq: seen, limit };
+        let events = reader.events(run, range).await?;
+        let Some(last) = events.last() else { break };
+        seen = last.seq;
+        for event in &events {
+            out.item(event)?;
+        }
+    }
+    out.end_list()?;
+
+    out.list("turns")?;
+    let mut turns = reader.turns(run).await?;
+    while let Some(turn) = turns.next().await? {
+        out.item(&json!({
+            "round": turn.round,
+            "request": {"keep": turn.keep, "add": turn.add},
+            "reply": turn.reply,
+        }))?;
+    }
+    out.end_list()?;
+
+    out.list("files")?;
+    for (path, info) in &state.workspace().files {
+        let file: Json = match reader.content(path, info).await {
+            Ok(file) => json!(file),
+            Err(error) => json!({
+                "path": path, "sha256": info.sha256, "bytes": info.bytes, "lost": error.message,
+            }),
+        };
+        out.item(&file)?;
+    }
+    out.end_list()?;
+    out.raw("\n}\n")?;
+    out.flush()
+}
+
+/// JSON that is written piece by piece.
+struct Document<W: Write, F: Fn(io::Error) -> Failure> {
+    out: BufWriter<W>,
+    failed: F,
+    /// Something stands before the next field or item.
+    follows: bool,
+}
+
+impl<W: Write, F: Fn(io::Error) -> Failure> Document<W, F> {
+    fn new(out: W, failed: F) -> Self {
+        Self {
+            out: BufWriter::new(out),
+            failed,
+            follows: false,
+        }
+    }
+
+    fn raw(&mut self, text: &str) -> Result<(), Failure> {
+        self.out.write_all(text.as_bytes()).map_err(&self.failed)
+    }
+
+    fn value(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        serde_json::to_writer(&mut self.out, value).map_err(|error| (self.failed)(error.into()))
+    }
+
+    fn next(&mut self, indent: &str) -> Result<(), Failure> {
+        let comma = if self.follows { "," } else { "" };
+        self.follows = true;
+        self.raw(&format!("{comma}\n{indent}"))
+    }
+
+    fn field(&mut self, name: &str, value: &impl Serialize) -> Result<(), Failure> {
+        self.next("  ")?;
+        self.raw(&format!("\"{name}\": "))?;
+        self.value(value)
+    }
+
+    fn list(&mut self, name: &str) -> Result<(), Failure> {
+        self.next("  ")?;
+        self.raw(&format!("\"{name}\": ["))?;
+        self.follows = false;
+        Ok(())
+    }
+
+    fn item(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        self.next("    ")?;
+        self.value(value)
+    }
+
+    fn end_list(&mut self) -> Result<(), Failure> {
+        self.follows = true;
+        self.raw("]")
+    }
+
+    fn flush(&mut self) -> Result<(), Failure> {
+        self.out.flush().map_err(&self.failed)
+    }
+}

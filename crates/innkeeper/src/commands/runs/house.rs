@@ -1,0 +1,69 @@
+//! What it takes to drive runs: the platform, the right to drive those of this home, and the letterbox of the runs.
+
+use std::sync::Arc;
+
+use innkeeper_agent::AgentRuntime;
+use innkeeper_store::HomeLock;
+use innkeeper_tools::policy::Approver;
+use tokio::task::JoinHandle;
+
+use crate::failure::Failure;
+use crate::home::Home;
+use crate::output::Screen;
+use crate::platform::Platform;
+
+pub(super) struct House {
+    platform: Platform,
+    pub(super) runtime: AgentRuntime,
+    mailbox: JoinHandle<()>,
+    /// Let go of last.
+    _lock: HomeLock,
+}
+
+impl House {
+    /// Fails if another process drives the runs of this home.
+    pub(super) async fn open(
+        home: &Home,
+        approver: Arc<dyn Approver>,
+        screen: &Screen,
+    ) -> Result<Self, Failure> {
+        let platform = Platform::open(home, approver).await?;
+        match Self::over(&platform, screen).await {
+            Ok((runtime, mailbox, lock)) => Ok(Self {
+                platform,
+                runtime,
+                mailbox,
+                _lock: lock,
+            }),
+            Err(failure) => {
+                platform.close().await?;
+                Err(failure)
+            }
+        }
+    }
+
+    async fn over(
+        platform: &Platform,
+        screen: &Screen,
+    ) -> Result<(AgentRuntime, JoinHandle<()>, HomeLock), Failure> {
+        let lock = platform.tools.store().claim_home().await?;
+        let runtime = platform.agents(screen.lang)?;
+        let mailbox = runtime.open_mailbox().await?;
+        let mailbox = tokio::spawn(async move {
+            // Where it cannot be read, the runs cannot be written either, and they say so.
+            let _ = mailbox.attend().await;
+        });
+        Ok((runtime, mailbox, lock))
+    }
+
+    /// Lets go of what is still at work: it goes on from there when it is resumed.
+    pub(super) async fn close(self, screen: &Screen) -> Result<(), Failure> {
+        let note = self.platform.not_ready.as_ref();
+        if let Some([english, chinese]) = note.filter(|_| self.platform.tally.rehearsed()) {
+            screen.note(english, chinese);
+        }
+        self.mailbox.abort();
+        self.runtime.close().await;
+        self.platform.close().await
+    }
+}

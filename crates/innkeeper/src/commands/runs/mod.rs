@@ -1,0 +1,48 @@
+//! `innkeeper run` and `innkeeper runs …`: one file each. Driving runs is the agents' crate; here is what a person types
+//! and sees, and the terminal as the host that runs publish to.
+//!
+//! `house.rs` opens what drives runs, `attend.rs` stays with one until it is over, `speech.rs`, `words.rs` and
+//! `timeline.rs` are what is seen of it, `summary.rs` what is said at its end.
+
+mod attend;
+mod cancel;
+mod delete;
+mod events;
+mod export;
+mod find;
+mod house;
+mod list;
+mod resume;
+mod show;
+mod speech;
+mod start;
+mod summary;
+mod timeline;
+mod words;
+
+use super::{Ended, project};
+use crate::cli::{RunArgs, RunsCommand};
+use crate::failure::Failure;
+use crate::home::Home;
+use crate::output::Screen;
+
+pub(super) use delete::agreed;
+
+pub(crate) fn start(args: &RunArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
+    match &args.resume {
+        None => start::run(args, home, screen),
+        Some(run) => resume::with_message(args, run, home, screen),
+    }
+}
+
+pub(crate) fn run(command: &RunsCommand, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
+    match command {
+        RunsCommand::List(args) => list::run(args, home, screen),
+        RunsCommand::Show(args) => show::run(args, home, screen),
+        RunsCommand::Events(args) => events::run(args, home, screen),
+        RunsCommand::Resume(args) => resume::run(args, home, screen),
+        RunsCommand::Cancel(args) => cancel::run(args, home, screen),
+        RunsCommand::Export(args) => export::run(args, home, screen),
+        RunsCommand::Delete(args) => delete::run(args, home, screen),
+    }
+}

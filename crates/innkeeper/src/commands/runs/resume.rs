@@ -1,0 +1,152 @@
+//! `innkeeper runs resume` and `innkeeper run --resume`: a run from where it was.
+
+use futures_util::future::join_all;
+use innkeeper_agent::AgentRuntime;
+use innkeeper_protocol::event::RunId;
+
+use super::attend::{Attendant, Attended};
+use super::find::find;
+use super::house::House;
+use super::start::{approve, said};
+use super::timeline::Timeline;
+use crate::cli::{RunArgs, RunsResumeArgs};
+use crate::commands::Ended;
+use crate::failure::{Failure, shown};
+use crate::home::Home;
+use crate::output::Screen;
+use crate::runtime::{Stop, block_on};
+
+pub(super) fn run(args: &RunsResumeArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
+    let approver = approve(args.yes, false).approver(screen);
+    block_on(async {
+        let house = House::open(home, approver, screen).await?;
+        let stop = Stop::default();
+        stop.listen();
+        let ended = match &args.run {
+            Some(run) => one(&house, run, args.rounds, None, &stop, screen).await,
+            None => all(&house, &stop, screen).await,
+        };
+        house.close(screen).await?;
+        ended
+    })
+}
+
+pub(super) fn with_message(
+    args: &RunArgs,
+    run: &str,
+    home: &Home,
+    screen: &Screen,
+) -> Result<Ended, Failure> {
+    let takes_stdin = args.first.as_deref() == Some("-");
+    let message = args.first.clone().map(said).transpose()?;
+    let approver = approve(args.yes, takes_stdin).approver(screen);
+    block_on(async {
+        let house = House::open(home, approver, screen).await?;
+        let stop = Stop::default();
+        stop.listen();
+        let ended = one(&house, run, None, message, &stop, screen).await;
+        house.close(screen).await?;
+        ended
+    })
+}
+
+async fn one(
+    house: &House,
+    given: &str,
+    rounds: Option<u32>,
+    message: Option<String>,
+    stop: &Stop,
+    screen: &Screen,
+) -> Result<Ended, Failure> {
+    let runtime = &house.runtime;
+    let run = find(&runtime.reader(), given).await?;
+    let after = take_up(runtime, &run, rounds).await?;
+    if let Some(message) = message {
+        runtime.guide(&run, &message, None).await?;
+    }
+    let attendant = Attendant::new(Attended {
+        runtime,
+        run: &run,
+        after,
+        screen,
+        timeline: Timeline::new(screen),
+        hears: true,
+    });
+    let attendant = attendant.await?;
+    attendant.handle(&(&runtime.record(&run).await?).into())?;
+    attendant.attend(stop).await
+}
+
+/// One that was interrupted goes on; one that stopped, or waits for a person, is told to. Gives the number of the event
+/// after which it goes on.
+async fn take_up(runtime: &AgentRuntime, run: &RunId, rounds: Option<u32>) -> Result<u64, Failure> {
+    let record = runtime.record(run).await?;
+    if !record.status.is_terminal() {
+        let state = runtime.reader().state(run).await?;
+        if !state.is_paused() {
+            runtime.recover_run(run).await?;
+        }
+        // One that was left while it was being cancelled comes to that end first.
+        let stops = state.is_cancelling() || runtime.reader().state(run).await?.is_paused();
+        if !stops {
+            return Ok(record.last_seq);
+        }
+        runtime.wait(run).await?;
+    }
+    let after = runtime.record(run).await?.last_seq;
+    runtime.resume(run, rounds).await?;
+    Ok(after)
+}
+
+/// All that have no end, side by side.
+async fn all(house: &House, stop: &Stop, screen: &Screen) -> Result<Ended, Failure> {
+    let runtime = &house.runtime;
+    let unfinished = runtime.journal().unfinished().await?;
+    if unfinished.is_empty() {
+        screen.note("No run is unfinished", "没有未结束的运行");
+        if screen.json {
+            screen.document(&serde_json::json!([]))?;
+        }
+        return Ok(Ended::Done);
+    }
+    let mut worst = Ended::Done;
+    for recovered in runtime.recover().await? {
+        if let Some(problem) = recovered.problem {
+            let said = format!("{}: {}", recovered.run, shown(&problem.message));
+            screen.note(&said, &said);
+            worst = Ended::Failed;
+        }
+    }
+    let attended = unfinished.iter().map(|record| async {
+        let attendant = Attendant::new(Attended {
+            runtime,
+            run: &record.run_id,
+            after: record.last_seq,
+            screen,
+            timeline: Timeline::of(screen, short(&record.run_id)),
+            hears: false,
+        });
+        attendant.await?.attend(stop).await
+    });
+    for ended in join_all(attended).await {
+        match ended {
+            Ok(Ended::Done) => {}
+            Ok(other) if worst == Ended::Done => worst = other,
+            Ok(_) => {}
+            Err(failure @ Failure::Run(_)) => {
+                let line = failure.line(screen.lang);
+                screen.note(&line, &line);
+                worst = Ended::Failed;
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(worst)
+}
+
+/// The end of an id tells runs apart that were begun in the same second.
+fn short(run: &RunId) -> &str {
+    let text = run.as_str();
+    let from = text.char_indices().rev().nth(7).map_or(0, |(at, _)| at);
+    text.get(from..).unwrap_or(text)
+}

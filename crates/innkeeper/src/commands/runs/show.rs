@@ -1,0 +1,293 @@
+//! `innkeeper runs show`: a run as a whole, one of its turns, or one of its files.
+
+use innkeeper_agent::instance::{ModelTurnView, RunReader};
+use innkeeper_agent::run::AgentRun;
+use innkeeper_protocol::event::{RunEvent, RunEventKind, RunId};
+use innkeeper_store::journal::{EventRange, RunRecord};
+use serde_json::{Value as Json, json};
+
+use super::find::{find, reading};
+use super::words::{duration, moment, status_word};
+use crate::cli::RunsShowArgs;
+use crate::commands::Ended;
+use crate::failure::Failure;
+use crate::home::Home;
+use crate::limits::{EVENTS_PAGE, MAX_SHOWN_EVENTS, MAX_SHOWN_TURN_CHARS};
+use crate::output::Screen;
+use crate::table::Table;
+
+pub(super) fn run(args: &RunsShowArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
+    reading(home, async |reader| {
+        let run = find(reader, &args.run).await?;
+        match (args.turn, &args.file) {
+            (Some(round), _) => turn(reader, &run, round, screen).await?,
+            (None, Some(path)) => {
+                let file = reader.file(&run, path).await?;
+                match screen.json {
+                    true => screen.document(&file)?,
+                    false => screen.text(&file.text)?,
+                }
+            }
+            (None, None) => whole(reader, &run, screen).await?,
+        }
+        Ok(Ended::Done)
+    })
+}
+
+async fn whole(reader: &RunReader, run: &RunId, screen: &Screen) -> Result<(), Failure> {
+    let record = reader.record(run).await?;
+    let state = reader.state(run).await?;
+    let events = last_events(reader, run, &record).await?;
+    if screen.json {
+        return screen.document(&json!({
+            "record": record,
+            "paused": state.is_paused(),
+            "maxRounds": state.max_rounds(),
+            "spent": state.spent(),
+            "failure": state.failure(),
+            "turns": turns(&events),
+            "calls": calls(&events),
+            "files": state.workspace().files,
+            "commits": state.commits().collect::<Vec<_>>(),
+            "pendingCommit": state.pending_commit(),
+        }));
+    }
+    screen.table(&about(&record, &state, screen))?;
+    section(screen, "Turns", "各轮", &turn_table(&events, screen))?;
+    section(screen, "Calls", "调用", &call_table(&events, screen))?;
+    section(screen, "Files", "文件", &file_table(&state))?;
+    section(screen, "Published", "已发布", &commit_table(&state))?;
+    let first = events.first().map_or(1, |event| event.seq);
+    if first > 1 {
+        screen.note(
+            &format!("Turns and calls before event {first} are not shown; innkeeper runs events {run} --after 0"),
+            &format!("事件 {first} 之前的各轮和调用未显示；innkeeper runs events {run} --after 0"),
+        );
+    }
+    Ok(())
+}
+
+fn section(
+    screen: &Screen,
+    english: &str,
+    chinese: &str,
+    table: &Option<Table>,
+) -> Result<(), Failure> {
+    match table {
+        None => Ok(()),
+        Some(table) => {
+            screen.text(&format!("\n{}", screen.pick(english, chinese)))?;
+            screen.table(table)
+        }
+    }
+}
+
+/// As many as one wants to look through.
+async fn last_events(
+    reader: &RunReader,
+    run: &RunId,
+    record: &RunRecord,
+) -> Result<Vec<RunEvent>, Failure> {
+    let mut seen = record.last_seq.saturating_sub(MAX_SHOWN_EVENTS);
+    let mut all = Vec::new();
+    while seen < record.last_seq {
+        let range = EventRange::After {
+            seq: seen,
+            limit: EVENTS_PAGE,
+        };
+        let events = reader.events(run, range).await?;
+        let Some(last) = events.last() else { break };
+        seen = last.seq;
+        all.extend(events);
+    }
+    Ok(all)
+}
+
+fn about(record: &RunRecord, state: &AgentRun, screen: &Screen) -> Table {
+    let lang = screen.lang;
+    let mut table = Table::plain().wrapped();
+    let mut row = |english: &str, chinese: &str, value: &str| {
+        table.told([lang.pick(english, chinese), value]);
+    };
+    row("run", "运行", record.run_id.as_str());
+    let status = match state.is_paused() {
+        true => lang.pick(
+            "paused: innkeeper runs resume goes on with it",
+            "已暂停：innkeeper runs resume 可以继续",
+        ),
+        false => status_word(record.status, lang),
+    };
+    row("status", "状态", status);
+    if let Some(failure) = state.failure() {
+        let why = format!("{} [{}]", failure.message, failure.code);
+        row("failure", "原因", &why);
+    }
+    row("about", "内容", &record.title);
+    row("profile", "配置", state.created().profile_id.as_str());
+    if let Some(model) = state.binding()["modelId"]
+        .as_str()
+        .filter(|id| !id.is_empty())
+    {
+        row("model", "模型", model);
+    }
+    row("begun", "开始", &moment(record.created_at));
+    if let Some(ended) = record.terminal_at {
+        row("ended", "结束", &moment(ended));
+    }
+    let spent = state.spent();
+    let rounds = format!("{} / {}", spent.rounds, state.max_rounds());
+    row("rounds", "轮数", &rounds);
+    row("calls", "调用", &spent.calls.to_string());
+    row("tokens", "词元", &spent.tokens.to_string());
+    if spent.cost > 0.0 {
+        row("cost", "费用", &format!("${:.4}", spent.cost));
+    }
+    row("at work", "用时", &duration(spent.worked_ms));
+    row("events", "事件", &record.last_seq.to_string());
+    row("workspace", "工作区", record.workspace_id.as_str());
+    table
+}
+
+fn turns(events: &[RunEvent]) -> Vec<Json> {
+    let turns = events.iter().filter_map(|event| match &event.kind {
+        RunEventKind::ModelCompleted(turn) => Some(json!({
+            "round": turn.round,
+            "calls": turn.tool_call_count,
+            "words": turn.text_words,
+            "reasoningWords": turn.reasoning_words,
+            "narration": turn.narration,
+        })),
+        _ => None,
+    });
+    turns.collect()
+}
+
+fn turn_table(events: &[RunEvent], screen: &Screen) -> Option<Table> {
+    let headings = screen.pick(
+        ["ROUND", "CALLS", "WORDS", "SAID"],
+        ["轮", "调用", "词数", "说了"],
+    );
+    let mut table = Table::new(&headings);
+    let mut any = false;
+    for event in events {
+        if let RunEventKind::ModelCompleted(turn) = &event.kind {
+            any = true;
+            table.row([
+                turn.round.to_string().as_str(),
+                &turn.tool_call_count.to_string(),
+                &turn.text_words.to_string(),
+                turn.narration.as_deref().unwrap_or_default(),
+            ]);
+        }
+    }
+    any.then_some(table)
+}
+
+fn calls(events: &[RunEvent]) -> Vec<Json> {
+    let calls = events.iter().filter_map(|event| match &event.kind {
+        RunEventKind::ToolCallCompleted(call) | RunEventKind::ToolCallFailed(call) => {
+            Some(json!(call))
+        }
+        _ => None,
+    });
+    calls.collect()
+}
+
+fn call_table(events: &[RunEvent], screen: &Screen) -> Option<Table> {
+    let headings = screen.pick(
+        ["ROUND", "TOOL", "TOOK", "OUTCOME"],
+        ["轮", "工具", "用时", "结果"],
+    );
+    let mut table = Table::new(&headings);
+    let mut any = false;
+    for event in events {
+        let call = match &event.kind {
+            RunEventKind::ToolCallCompleted(call) | RunEventKind::ToolCallFailed(call) => call,
+            _ => continue,
+        };
+        any = true;
+        let outcome = match (&call.error_code, &call.message) {
+            (Some(code), Some(message)) => format!("{message} [{code}]"),
+            (Some(code), None) => code.clone(),
+            (None, _) => screen.pick("ok", "成功").to_owned(),
+        };
+        table.row([
+            call.round.to_string().as_str(),
+            &call.name,
+            &duration(call.elapsed_ms),
+            &outcome,
+        ]);
+    }
+    any.then_some(table)
+}
+
+fn file_table(state: &AgentRun) -> Option<Table> {
+    let mut table = Table::plain();
+    for (path, file) in &state.workspace().files {
+        let sha: String = file.sha256.as_str().chars().take(12).collect();
+        table.row([path.as_str(), &format!("{} B", file.bytes), &sha]);
+    }
+    (!state.workspace().files.is_empty()).then_some(table)
+}
+
+fn commit_table(state: &AgentRun) -> Option<Table> {
+    let mut table = Table::plain();
+    for commit in state.commits() {
+        table.row([
+            commit.message_id().unwrap_or_default(),
+            &commit.path,
+            &commit.mode,
+            commit.checkpoint.as_str(),
+        ]);
+    }
+    (state.commit_count() > 0).then_some(table)
+}
+
+async fn turn(reader: &RunReader, run: &RunId, round: u32, screen: &Screen) -> Result<(), Failure> {
+    let turn = reader
+        .model_turn(run, round, Some(MAX_SHOWN_TURN_CHARS))
+        .await?;
+    if screen.json {
+        return screen.document(&turn);
+    }
+    screen.text(&turn_text(&turn, screen))
+}
+
+fn turn_text(turn: &ModelTurnView, screen: &Screen) -> String {
+    let mut out = String::new();
+    for message in &turn.request {
+        let role = message["role"].as_str().unwrap_or("?");
+        out.push_str(&format!("── {role} ──\n{}\n\n", content(message)));
+    }
+    for thought in &turn.reasoning {
+        let head = screen.pick("thoughts of the model", "模型的思考");
+        out.push_str(&format!(
+            "══ {head} ══\n{}\n\n",
+            thought.text.text.trim_end()
+        ));
+    }
+    let head = screen.pick("answer of the model", "模型的回答");
+    out.push_str(&format!(
+        "══ {head} ══\n{}\n",
+        turn.assistant.text.trim_end()
+    ));
+    for call in &turn.tool_calls {
+        let name = call["name"].as_str().unwrap_or_default();
+        out.push_str(&format!("→ {name}\n"));
+    }
+    out
+}
+
+/// The text of a message, and whatever else it holds as JSON.
+fn content(message: &Json) -> String {
+    let mut out = match &message["content"] {
+        Json::String(text) => text.trim_end().to_owned(),
+        Json::Null => String::new(),
+        other => serde_json::to_string_pretty(other).unwrap_or_default(),
+    };
+    if let Some(calls) = message.get("tool_calls") {
+        let calls = serde_json::to_string_pretty(calls).unwrap_or_default();
+        out.push_str(&format!("\n{calls}"));
+    }
+    out
+}

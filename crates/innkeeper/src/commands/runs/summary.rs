@@ -1,0 +1,116 @@
+//! What is said of a run when it is over, or is left.
+
+use innkeeper_agent::instance::RunReader;
+use innkeeper_agent::run::AgentRun;
+use innkeeper_protocol::event::{RunId, RunStatus};
+use serde_json::{Value as Json, json};
+
+use super::words::{duration, status_name, status_word};
+use crate::commands::Ended;
+use crate::failure::{Failure, RunFault};
+use crate::lang::Lang;
+use crate::output::Screen;
+
+pub(super) struct Summary {
+    run: RunId,
+    state: AgentRun,
+    last_seq: u64,
+}
+
+impl Summary {
+    pub(super) async fn of(reader: &RunReader, run: &RunId) -> Result<Self, Failure> {
+        Ok(Self {
+            state: reader.state(run).await?,
+            last_seq: reader.record(run).await?.last_seq,
+            run: run.clone(),
+        })
+    }
+
+    pub(super) fn status(&self) -> RunStatus {
+        self.state.status()
+    }
+
+    /// What the model said last, where that is what the run was for.
+    pub(super) fn answer(&self) -> Option<String> {
+        let is_answer = self.status() == RunStatus::Completed && self.state.commit_count() == 0;
+        let turn = self.state.turn().filter(|_| is_answer)?;
+        let text = turn.reply.read().response_text.trim().to_owned();
+        (!text.is_empty()).then_some(text)
+    }
+
+    pub(super) fn document(&self) -> Json {
+        let spent = self.state.spent();
+        json!({
+            "type": "run_summary",
+            "runId": self.run,
+            "status": status_name(self.status()),
+            "paused": self.state.is_paused(),
+            "rounds": spent.rounds,
+            "calls": spent.calls,
+            "tokens": spent.tokens,
+            "cost": spent.cost,
+            "workedMs": spent.worked_ms,
+            "commitCount": self.state.commit_count(),
+            "lastSeq": self.last_seq,
+            "answer": self.answer(),
+            "failure": self.state.failure(),
+        })
+    }
+
+    /// Status, rounds, calls, tokens, cost, how to look at it.
+    pub(super) fn line(&self, lang: Lang) -> String {
+        let spent = self.state.spent();
+        let run = &self.run;
+        let status = match self.state.is_paused() {
+            true => lang.pick("paused", "已暂停"),
+            false => status_word(self.status(), lang),
+        };
+        let mut parts = vec![
+            status.to_owned(),
+            counted(spent.rounds.into(), lang, ("round", "rounds"), "轮"),
+            counted(spent.calls.into(), lang, ("call", "calls"), "次调用"),
+            counted(spent.tokens, lang, ("token", "tokens"), "个词元"),
+        ];
+        if spent.cost > 0.0 {
+            parts.push(format!("${:.4}", spent.cost));
+        }
+        parts.push(duration(spent.worked_ms));
+        let look = match self.is_resumable() {
+            true => format!("innkeeper runs resume {run}"),
+            false => format!("innkeeper runs show {run}"),
+        };
+        format!("{} → {look}", parts.join(" · "))
+    }
+
+    fn is_resumable(&self) -> bool {
+        self.status() != RunStatus::Completed
+    }
+
+    /// The exit code, or why it failed.
+    pub(super) fn ended(&self, interrupted: bool, screen: &Screen) -> Result<Ended, Failure> {
+        let ended = match self.status() {
+            RunStatus::Completed => return Ok(Ended::Done),
+            RunStatus::Failed => Ended::Failed,
+            RunStatus::PartialSuccess => Ended::Partial,
+            _ if interrupted => return Ok(Ended::Interrupted),
+            _ => return Ok(Ended::Stopped),
+        };
+        match self.state.failure() {
+            Some(failure) if !screen.json => Err(RunFault::Failed {
+                code: failure.code.as_str().to_owned(),
+                message: failure.message.clone(),
+                ended,
+            }
+            .into()),
+            _ => Ok(ended),
+        }
+    }
+}
+
+fn counted(count: u64, lang: Lang, english: (&str, &str), chinese: &str) -> String {
+    let (one, many) = english;
+    lang.pick(
+        format!("{count} {}", if count == 1 { one } else { many }),
+        format!("{count} {chinese}"),
+    )
+}
