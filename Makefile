@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-real-model bench fuzz fmt lint
+.PHONY: help setup run test test-faults test-real-model bench fuzz fmt lint
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -10,11 +10,14 @@ help: ## Show this list
 setup: ## Install what the other commands need (they call it themselves)
 	@scripts/setup.sh test
 
-run: ## Build, and show how a model's reply is read
+run: ## Build, and show what it does: a reply read, calls run, an agent at work
 	@scripts/run.sh
 
 test: ## Everything that must hold: format, licences, lints, tests
 	@scripts/test.sh
+
+test-faults: ## Kill a run at every record of its journal, fill its disk, cut its files (some minutes)
+	@scripts/faults.sh
 
 test-real-model: ## Talk to a small real model on this machine (MODEL=path.gguf for another)
 	@scripts/real-model.sh || [ $$? = 77 ]

@@ -173,6 +173,7 @@ async fn four_steps(
             context: CallContext {
                 caller: caller.clone(),
                 call_id: String::new(),
+                asked_as: None,
                 attempt: 1,
                 cancel: CancellationToken::new(),
                 progress: Progress::default(),

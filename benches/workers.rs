@@ -106,6 +106,7 @@ async fn call(executor: &ScriptExecutor, rounds: usize) -> Result<Duration, Fail
             context: CallContext {
                 caller: caller.clone(),
                 call_id: String::new(),
+                asked_as: None,
                 attempt: 1,
                 cancel: CancellationToken::new(),
                 progress: Progress::default(),
