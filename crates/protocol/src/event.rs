@@ -111,11 +111,11 @@ macro_rules! kinds {
                 }
             }
 
-            fn payload(&self) -> Result<Json, serde_json::Error> {
+            fn write_payload<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 match self {
-                    $(Self::$name(payload) => serde_json::to_value(payload),)*
-                    $(Self::$bare => Ok(Json::Null),)*
-                    Self::Other { payload, .. } => Ok(payload.clone()),
+                    $(Self::$name(payload) => payload.serialize(serializer),)*
+                    $(Self::$bare => serializer.serialize_unit(),)*
+                    Self::Other { payload, .. } => payload.serialize(serializer),
                 }
             }
 
@@ -252,7 +252,29 @@ impl RunEvent {
     }
 }
 
-#[derive(Serialize, serde::Deserialize)]
+/// Written as it lies: a run tells ten of these in a turn, and each is written at least once.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Written<'e, P> {
+    seq: u64,
+    id: &'e EventId,
+    run_id: &'e RunId,
+    timestamp: &'e Timestamp,
+    level: Level,
+    #[serde(rename = "type")]
+    kind: &'e str,
+    payload: P,
+}
+
+struct Payload<'e>(&'e RunEventKind);
+
+impl Serialize for Payload<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.write_payload(serializer)
+    }
+}
+
+#[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Envelope {
     seq: u64,
@@ -270,21 +292,30 @@ const SCOPE: &str = "eventScope";
 
 impl Serialize for RunEvent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut payload = self.kind.payload().map_err(serde::ser::Error::custom)?;
-        if let (Some(scope), Json::Object(fields)) = (&self.scope, &mut payload) {
-            let scope = serde_json::to_value(scope).map_err(serde::ser::Error::custom)?;
+        let Some(scope) = &self.scope else {
+            return self.written(Payload(&self.kind)).serialize(serializer);
+        };
+        let failed = serde::ser::Error::custom;
+        let mut payload = serde_json::to_value(Payload(&self.kind)).map_err(failed)?;
+        if let Json::Object(fields) = &mut payload {
+            let scope = serde_json::to_value(scope).map_err(failed)?;
             fields.insert(SCOPE.to_owned(), scope);
         }
-        Envelope {
+        self.written(payload).serialize(serializer)
+    }
+}
+
+impl RunEvent {
+    fn written<P>(&self, payload: P) -> Written<'_, P> {
+        Written {
             seq: self.seq,
-            id: self.id.clone(),
-            run_id: self.run_id.clone(),
-            timestamp: self.timestamp.clone(),
+            id: &self.id,
+            run_id: &self.run_id,
+            timestamp: &self.timestamp,
             level: self.level,
-            kind: self.kind.name().to_owned(),
+            kind: self.kind.name(),
             payload,
         }
-        .serialize(serializer)
     }
 }
 

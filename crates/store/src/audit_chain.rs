@@ -4,11 +4,14 @@
 //! longer equals one that was noted elsewhere. Hashes are made inside the transaction that holds the lock on
 //! writing, so the chain holds with several processes at one file.
 
+use std::sync::LazyLock;
+
 use sha2::{Digest, Sha256};
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use crate::open_calls::OpenRow;
+use crate::rows::{SIZES, Statements, parts, sized, values};
 
 /// What the hash of the first record covers in place of a predecessor.
 const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -61,26 +64,33 @@ pub(crate) async fn append(
     entries: &[Sealed],
 ) -> Result<(), sqlx::Error> {
     let mut head = head(connection).await?;
-    for Sealed {
-        at_us,
-        entry,
-        closes,
-    } in entries
-    {
-        head = head.next(*at_us, entry);
-        sqlx::query("INSERT INTO audit (id, at_us, entry, hash) VALUES (?, ?, ?, ?)")
-            .bind(head.id)
-            .bind(at_us)
-            .bind(entry)
-            .bind(&head.hash)
-            .execute(&mut *connection)
-            .await?;
-        if let Some(row) = closes {
-            forget(connection, &row.id).await?;
+    let records = entries.iter().map(|entry| {
+        head = head.next(entry.at_us, &entry.entry);
+        (head.clone(), entry)
+    });
+    let mut records: Vec<_> = records.collect();
+    for rows in parts(&mut records) {
+        let mut query = sqlx::query(sized(&INSERT, rows.len()));
+        for (head, entry) in rows {
+            query = query
+                .bind(head.id)
+                .bind(entry.at_us)
+                .bind(&entry.entry)
+                .bind(&head.hash);
         }
+        query.execute(&mut *connection).await?;
     }
-    Ok(())
+    let closed = entries.iter().filter_map(|entry| entry.closes.as_ref());
+    let mut closed: Vec<&str> = closed.map(|row| row.id.as_str()).collect();
+    forget(connection, &mut closed).await
 }
+
+static INSERT: Statements = LazyLock::new(|| {
+    SIZES.map(|size| {
+        let rows = values(size, 4);
+        format!("INSERT INTO audit (id, at_us, entry, hash) {rows}")
+    })
+});
 
 pub(crate) async fn head(connection: &mut SqliteConnection) -> Result<Head, sqlx::Error> {
     let last = sqlx::query("SELECT id, hash FROM audit ORDER BY id DESC LIMIT 1")
@@ -95,14 +105,27 @@ pub(crate) async fn head(connection: &mut SqliteConnection) -> Result<Head, sqlx
     })
 }
 
-/// Removes the row of an open call; one that is not there is fine.
-pub(crate) async fn forget(connection: &mut SqliteConnection, id: &str) -> Result<(), sqlx::Error> {
-    sqlx::query("DELETE FROM open_calls WHERE id = ?")
-        .bind(id)
-        .execute(connection)
-        .await
-        .map(drop)
+/// Removes the rows of open calls; one that is not there is fine.
+pub(crate) async fn forget(
+    connection: &mut SqliteConnection,
+    ids: &mut [&str],
+) -> Result<(), sqlx::Error> {
+    for ids in parts(ids) {
+        let mut query = sqlx::query(sized(&FORGET, ids.len()));
+        for id in ids {
+            query = query.bind(&**id);
+        }
+        query.execute(&mut *connection).await?;
+    }
+    Ok(())
 }
+
+static FORGET: Statements = LazyLock::new(|| {
+    SIZES.map(|size| {
+        let rows = values(size, 1);
+        format!("DELETE FROM open_calls WHERE id IN ({rows})")
+    })
+});
 
 fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;

@@ -22,13 +22,24 @@ pub(crate) struct Database {
 impl Database {
     pub(crate) async fn open(path: &Path) -> Result<Self, StoreError> {
         let file = path.to_owned();
-        let made = tokio::task::spawn_blocking(move || make_private(&file)).await;
-        made.map_err(|error| std::io::Error::other(error.to_string()))
+        let made = tokio::task::spawn_blocking(move || match was_emptied(&file) {
+            true => Ok(false),
+            false => make_private(&file).map(|()| true),
+        });
+        let made = made.await;
+        let is_usable = made
+            .map_err(|error| std::io::Error::other(error.to_string()))
             .flatten()
             .map_err(|error| StoreError::Open {
                 path: path.to_owned(),
                 cause: error.to_string(),
             })?;
+        if !is_usable {
+            return Err(StoreError::Corrupt {
+                path: path.to_owned(),
+                cause: "it is empty, but contents of runs lie beside it".to_owned(),
+            });
+        }
         let options = options().filename(path);
         let writer = pool(1).connect_lazy_with(options.clone());
         let readers = pool(MAX_READERS).connect_lazy_with(options.pragma("query_only", "ON"));
@@ -42,6 +53,44 @@ impl Database {
             database.close().await;
         }
         prepared.map(|()| database)
+    }
+
+    /// Changes nothing, not even beside the file: for places where nothing can be written.
+    pub(crate) async fn open_to_read(path: &Path) -> Result<Self, StoreError> {
+        let log = beside(path, "-wal");
+        let log_bytes = tokio::fs::metadata(&log).await.map_or(0, |log| log.len());
+        let as_it_is = options().filename(path).read_only(true);
+        let shared = Self::read_over(path, as_it_is.clone()).await;
+        match shared {
+            // SQLite wants to make files beside it. Without a log that would have to be read, it need not.
+            Err(_) if log_bytes == 0 => Self::read_over(path, as_it_is.immutable(true)).await,
+            Err(StoreError::Open { .. }) => Err(StoreError::Read {
+                cause: format!(
+                    "what was written last lies in {} and cannot be read where nothing can be written; copy the folder to another place",
+                    log.display()
+                ),
+            }),
+            read => read,
+        }
+    }
+
+    pub(crate) async fn read_over(
+        path: &Path,
+        options: SqliteConnectOptions,
+    ) -> Result<Self, StoreError> {
+        let database = Self {
+            path: Some(path.to_owned()),
+            readers: pool(MAX_READERS).connect_lazy_with(options.clone()),
+            writer: pool(1).connect_lazy_with(options),
+        };
+        let checked = match database.readers.acquire().await {
+            Ok(mut connection) => schema::check(&mut connection, path).await,
+            Err(error) => Err(StoreError::open(path, &error)),
+        };
+        if checked.is_err() {
+            database.close().await;
+        }
+        checked.map(|()| database)
     }
 
     pub(crate) async fn in_memory() -> Result<Self, StoreError> {
@@ -125,6 +174,21 @@ async fn use_wal(connection: &mut sqlx::SqliteConnection) -> Result<(), sqlx::Er
             .await?;
     }
     Ok(())
+}
+
+/// Whether it lost all that it held: there are contents only where there were runs, and SQLite never leaves it empty.
+fn was_emptied(path: &Path) -> bool {
+    let bytes = |path: &Path| std::fs::metadata(path).map(|file| file.len());
+    let contents = path.with_file_name("blobs");
+    matches!(bytes(path), Ok(0))
+        && matches!(bytes(&beside(path, "-wal")), Ok(0) | Err(_))
+        && std::fs::read_dir(contents).is_ok_and(|mut files| files.next().is_some())
+}
+
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
 }
 
 /// Nobody but its owner may read the file; SQLite gives the same mode to those it puts beside it.

@@ -60,7 +60,11 @@ fn claim(home: &Path) -> Result<HomeLock, StoreError> {
     let mut file = options.open(&path).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => {
-            write_holder(&mut file).map_err(failed)?;
+            match write_holder(&mut file) {
+                // It is only told to others, and who has no room has to be able to delete something.
+                Err(error) if error.kind() == io::ErrorKind::StorageFull => {}
+                written => written.map_err(failed)?,
+            }
             Ok(HomeLock { _file: Some(file) })
         }
         Err(TryLockError::WouldBlock) => Err(in_use(home, &mut file)),

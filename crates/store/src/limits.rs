@@ -16,6 +16,10 @@ pub const MAX_GATHERINGS: usize = 16;
 pub const CHECKPOINT_PAGES: &str = "4000";
 /// Connections for reading.
 pub const MAX_READERS: u32 = 4;
+/// Room that is kept free for deleting runs on a full disk.
+pub const RESERVE_BYTES: u64 = 1024 * 1024;
+/// What is given of it to whoever opens the database on a full disk.
+pub const RESERVE_PIECE: u64 = 64 * 1024;
 /// How long SQLite waits for another process that holds the database.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often that wait is begun anew before a write is given up.
@@ -122,6 +126,8 @@ pub const MAX_INLINE_BYTES: usize = 64 * 1024;
 pub const MAX_BLOB_BYTES: usize = 256 * 1024 * 1024;
 /// Largest tree in its canonical form. Trees are always in the database.
 pub const MAX_TREE_BYTES: usize = 8 * 1024 * 1024;
+/// Bytes of a file that are compared at once with what is brought.
+pub const COMPARE_BYTES: usize = 64 * 1024;
 /// Contents that a sweep removes in one transaction.
 pub const SWEEP_PAGE: i64 = 2_000;
 

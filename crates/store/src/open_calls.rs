@@ -4,17 +4,19 @@
 //! caller. In the ordinary case a call leaves one record, as with `append`: its row here goes when that is written.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
+use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use crate::audit::{seal, written};
 use crate::audit_chain::{self, Sealed};
 use crate::limits::RECOVERY_PAGE;
 use crate::owner::Owner;
+use crate::rows::{SIZES, Statements, parts, sized, values};
 use crate::writer::{Change, Writer};
 use crate::{AuditEntry, AuditLog, AuditOutcome, StoreError};
 
@@ -85,7 +87,15 @@ impl AuditLog {
             is_written: false,
             writer: self.writer.clone(),
         };
-        self.writer.change(Open { id, owner, entry }).await?;
+        let (answer, answered) = oneshot::channel();
+        let opening = Opening {
+            id,
+            owner,
+            entry,
+            answer,
+        };
+        self.writer.open(opening).await?;
+        answered.await.unwrap_or(Err(StoreError::Closed))?;
         call.is_written = true;
         Ok(call)
     }
@@ -147,28 +157,43 @@ fn unknown(entry: &str, message: &str, row: OpenRow) -> Result<Sealed, sqlx::Err
 
 type Outcome = Result<Result<(), StoreError>, sqlx::Error>;
 
-struct Open {
+/// A call on its way to the table.
+pub(crate) struct Opening {
     id: String,
     owner: String,
     entry: String,
+    answer: oneshot::Sender<Result<(), StoreError>>,
 }
 
-#[async_trait]
-impl Change for Open {
-    type Output = ();
-
-    async fn apply(&mut self, connection: &mut SqliteConnection) -> Outcome {
-        // A log whose end cannot be read cannot be added to either: better to learn it before the call.
-        audit_chain::head(connection).await?;
-        sqlx::query("INSERT INTO open_calls (id, owner, entry) VALUES (?, ?, ?)")
-            .bind(&self.id)
-            .bind(&self.owner)
-            .bind(&self.entry)
-            .execute(connection)
-            .await?;
-        Ok(Ok(()))
+impl Opening {
+    pub(crate) fn answer(self, outcome: Result<(), StoreError>) {
+        // Whoever asked may have gone away.
+        drop(self.answer.send(outcome));
     }
 }
+
+pub(crate) async fn write(
+    connection: &mut SqliteConnection,
+    calls: &mut [Opening],
+) -> Result<(), sqlx::Error> {
+    // A log whose end cannot be read cannot be added to either: better to learn it before the call.
+    audit_chain::head(connection).await?;
+    for calls in parts(calls) {
+        let mut query = sqlx::query(sized(&INSERT, calls.len()));
+        for call in calls {
+            query = query.bind(&call.id).bind(&call.owner).bind(&call.entry);
+        }
+        query.execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+static INSERT: Statements = LazyLock::new(|| {
+    SIZES.map(|size| {
+        let rows = values(size, 3);
+        format!("INSERT INTO open_calls (id, owner, entry) {rows}")
+    })
+});
 
 /// For a call that was never made.
 struct Withdraw {
@@ -180,7 +205,7 @@ impl Change for Withdraw {
     type Output = ();
 
     async fn apply(&mut self, connection: &mut SqliteConnection) -> Outcome {
-        audit_chain::forget(connection, &self.id).await?;
+        audit_chain::forget(connection, &mut [&self.id]).await?;
         Ok(Ok(()))
     }
 }

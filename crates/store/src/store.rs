@@ -9,6 +9,7 @@ use crate::control::SqliteControl;
 use crate::database::Database;
 use crate::journal::{RunJournal, SqliteJournal};
 use crate::owner::Owner;
+use crate::reserve::Reserve;
 use crate::states::SqliteStates;
 use crate::tasks::SqliteTasks;
 use crate::writer::Writer;
@@ -39,12 +40,51 @@ impl Store {
     /// Opens or creates the database, in a folder that exists, and brings it up to date. Calls that a process which
     /// is gone did not end get their records.
     pub async fn open(path: &Path) -> Result<Self, StoreError> {
-        let store = Database::open(path).await.map(Self::over)?;
+        let opened = match Database::open(path).await {
+            // Even to be opened it needs a little room beside it.
+            Err(StoreError::Open { .. } | StoreError::DiskFull { .. })
+                if Reserve::of(Some(path)).give_a_piece().await =>
+            {
+                Database::open(path).await
+            }
+            opened => opened,
+        };
+        let store = opened.map(Self::over)?;
         if let Err(error) = store.audit().recover().await {
             drop(store.close().await);
             return Err(error);
         }
         Ok(store)
+    }
+
+    /// The same, but where nothing can be written it is opened all the same; then whatever is to be written is refused.
+    pub async fn open_to_read(path: &Path) -> Result<Self, StoreError> {
+        let refused = match Self::open(path).await {
+            Err(error @ (StoreError::Open { .. } | StoreError::Write { .. })) => error,
+            opened => return opened,
+        };
+        if !tokio::fs::try_exists(path).await.unwrap_or(false) {
+            return Err(refused);
+        }
+        match Database::open_to_read(path).await {
+            Err(StoreError::Open { .. }) => Err(refused),
+            opened => opened.map(Self::over),
+        }
+    }
+
+    /// Whether this process may write to it, found out without writing anything.
+    pub async fn try_writing(&self) -> Result<(), StoreError> {
+        let database = &self.0.database;
+        let failed = |error: sqlx::Error| database.write_error(&error);
+        let mut connection = database.writer.acquire().await.map_err(failed)?;
+        let begun = sqlx::Connection::begin_with(&mut *connection, "BEGIN IMMEDIATE").await;
+        let mut trying = begun.map_err(failed)?;
+        // Only whoever wants to change a row is told that the file cannot be written.
+        let tried = sqlx::query("DELETE FROM control WHERE 0")
+            .execute(&mut *trying)
+            .await;
+        drop(trying.rollback().await);
+        tried.map(drop).map_err(failed)
     }
 
     /// For tests and for runs that leave no trace.
@@ -142,7 +182,10 @@ impl Store {
             Some(path) => HomeLock::claim(path.parent().unwrap_or(Path::new(""))).await?,
             None => HomeLock::of_nothing(),
         };
-        self.0.journal.sweep_deleted().await?;
+        match self.0.journal.sweep_deleted().await {
+            Err(StoreError::DiskFull { .. }) => {}
+            swept => swept?,
+        }
         Ok(lock)
     }
 

@@ -357,3 +357,62 @@ async fn removed_records_at_the_end_are_missed() {
     let broken = store.audit().verify().await.unwrap().broken.unwrap();
     assert_eq!((broken.id, broken.what), (3, Tampering::Missing));
 }
+
+#[tokio::test]
+async fn where_nothing_can_be_written_it_can_be_read() {
+    let (folder, path) = folder();
+    let store = Store::open(&path).await.unwrap();
+    crate::journal::tests::begin(&store, "r", 3).await;
+    store.close().await.unwrap();
+    let names = || {
+        let files = std::fs::read_dir(folder.path()).unwrap();
+        let mut names: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = (names(), std::fs::read(&path).unwrap());
+    let immutable = sqlx::sqlite::SqliteConnectOptions::new()
+        .filename(&path)
+        .read_only(true)
+        .immutable(true);
+    let database = Database::read_over(&path, immutable).await.unwrap();
+    let store = Store::over(database);
+    let all = crate::journal::EventRange::Last { limit: 10 };
+    let events = store.journal().events(&"r".into(), all).await.unwrap();
+    assert_eq!(events.len(), 3);
+    assert_eq!(
+        store.try_writing().await.unwrap_err().code(),
+        "store.write_failed"
+    );
+    let refused = store.journal().delete(&"r".into()).await.unwrap_err();
+    assert_eq!(refused.code(), "store.write_failed");
+    store.close().await.unwrap();
+    assert_eq!((names(), std::fs::read(&path).unwrap()), before);
+    let store = Store::open_to_read(&path).await.unwrap();
+    store.try_writing().await.unwrap();
+    store.close().await.unwrap();
+    let missing = Store::open_to_read(&folder.path().join("no/innkeeper.db")).await;
+    assert_eq!(missing.err().unwrap().code(), "store.cannot_open");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_folder_that_is_closed_to_writing_can_be_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let (folder, path) = folder();
+    let store = Store::open(&path).await.unwrap();
+    crate::journal::tests::begin(&store, "r", 3).await;
+    store.close().await.unwrap();
+    let mode = |mode: u32| std::fs::Permissions::from_mode(mode);
+    std::fs::set_permissions(&path, mode(0o400)).unwrap();
+    std::fs::set_permissions(folder.path(), mode(0o500)).unwrap();
+    let read = async {
+        let store = Store::open_to_read(&path).await?;
+        let record = store.journal().record(&"r".into()).await?;
+        store.close().await?;
+        Ok::<_, StoreError>(record.map(|record| record.last_seq))
+    };
+    let read = read.await;
+    std::fs::set_permissions(folder.path(), mode(0o700)).unwrap();
+    assert_eq!(read.unwrap(), Some(3));
+}

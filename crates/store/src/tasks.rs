@@ -39,6 +39,10 @@ pub trait TaskStore: Send + Sync {
 
     /// Says whether there was one.
     async fn forget(&self, task: &TaskId) -> Result<bool, StoreError>;
+
+    /// Forgets final tasks that belong to no run of the journal (those of a run go with it): all whose id sorts before
+    /// the given one, and all but the newest `most`. Says how many went.
+    async fn prune(&self, before: &TaskId, most: u32) -> Result<u64, StoreError>;
 }
 
 #[derive(Clone)]
@@ -123,9 +127,14 @@ impl TaskStore for SqliteTasks {
     async fn forget(&self, task: &TaskId) -> Result<bool, StoreError> {
         self.writer.change(Forget(task.clone())).await
     }
+
+    async fn prune(&self, before: &TaskId, most: u32) -> Result<u64, StoreError> {
+        let before = before.clone();
+        self.writer.change(Prune { before, most }).await
+    }
 }
 
-type Outcome = Result<Result<bool, StoreError>, sqlx::Error>;
+type Outcome<T = bool> = Result<Result<T, StoreError>, sqlx::Error>;
 
 struct Put {
     task: TaskRecord,
@@ -166,6 +175,35 @@ impl Change for Forget {
             .execute(connection)
             .await?;
         Ok(Ok(done.rows_affected() > 0))
+    }
+}
+
+struct Prune {
+    before: TaskId,
+    most: u32,
+}
+
+#[async_trait]
+impl Change for Prune {
+    type Output = u64;
+
+    async fn apply(&mut self, connection: &mut SqliteConnection) -> Outcome<u64> {
+        let done = sqlx::query(
+            "WITH loose AS (
+                SELECT no, id FROM tasks
+                WHERE is_final = 1 AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = tasks.run)
+             )
+             DELETE FROM tasks WHERE no IN (
+                SELECT no FROM loose WHERE id < ?1
+                UNION ALL
+                SELECT no FROM (SELECT no FROM loose ORDER BY no DESC LIMIT -1 OFFSET ?2)
+             )",
+        )
+        .bind(self.before.as_str())
+        .bind(self.most)
+        .execute(connection)
+        .await?;
+        Ok(Ok(done.rows_affected()))
     }
 }
 

@@ -74,3 +74,27 @@ async fn what_is_too_large_is_refused_and_a_deleted_run_takes_its_tasks_along() 
     store.journal().delete(&"r".into()).await.unwrap();
     assert_eq!(store.tasks().get(&"t".into()).await, Ok(None));
 }
+
+#[tokio::test]
+async fn loose_tasks_are_bounded_by_age_and_number_and_those_of_runs_stay() {
+    let store = Store::in_memory().await.unwrap();
+    begin(&store, "run_kept", 1).await;
+    let tasks = store.tasks();
+    let ended = |id: &str, run: &str| TaskRecord {
+        is_final: true,
+        ..task(id, run, "x")
+    };
+    for id in ["t1", "t2", "t5", "t6", "t7"] {
+        tasks.put(ended(id, "a call")).await.unwrap();
+    }
+    tasks.put(ended("t0", "run_kept")).await.unwrap();
+    tasks.put(task("t3", "a call", "at work")).await.unwrap();
+
+    assert_eq!(tasks.prune(&"t5".into(), 10).await, Ok(2));
+    assert_eq!(tasks.prune(&"t5".into(), 10).await, Ok(0));
+    assert_eq!(tasks.prune(&"t0".into(), 2).await, Ok(1));
+    let left = tasks.of_run(&"a call".into()).await.unwrap();
+    let left: Vec<_> = left.iter().map(|task| task.task.as_str()).collect();
+    assert_eq!(left, ["t6", "t7", "t3"]);
+    assert!(tasks.get(&"t0".into()).await.unwrap().is_some());
+}

@@ -18,6 +18,7 @@ use crate::journal::{self, Appending};
 use crate::limits::{
     BUSY_TRIES, MAX_BATCH, MAX_GATHERINGS, MAX_OVERFLOW, MAX_QUEUED_WRITES, RETRY_AFTER,
 };
+use crate::open_calls::{self, Opening};
 
 /// Something that is done to the database in a transaction.
 #[async_trait]
@@ -65,6 +66,7 @@ impl<C: Change> Pending for Waiting<C> {
 enum Job {
     Audit(Sealed),
     Change(Box<dyn Pending>),
+    Open(Box<Opening>),
     Append(Box<Appending>),
     Flush(oneshot::Sender<Result<(), StoreError>>),
     Stop(oneshot::Sender<Result<(), StoreError>>),
@@ -158,6 +160,11 @@ impl Writer {
         })))
         .await?;
         answered.await.unwrap_or(Err(StoreError::Closed))
+    }
+
+    /// Who brings the call is answered through it.
+    pub(crate) async fn open(&self, call: Opening) -> Result<(), StoreError> {
+        self.send(Job::Open(Box::new(call))).await
     }
 
     /// Who brings the step is answered through it.
@@ -257,15 +264,15 @@ impl Task {
     }
 
     /// One transaction, if all is well.
-    async fn serve(&mut self, batch: &mut Vec<Job>) {
-        let mut changes = Vec::new();
-        let mut steps = Vec::new();
+    async fn serve(&mut self, jobs: &mut Vec<Job>) {
+        let mut batch = Batch::default();
         let mut flushes = Vec::new();
-        for job in batch.drain(..) {
+        for job in jobs.drain(..) {
             match job {
                 Job::Audit(entry) => self.unwritten.push(entry),
-                Job::Change(change) => changes.push(change),
-                Job::Append(step) => steps.push(*step),
+                Job::Open(call) => batch.opened.push(*call),
+                Job::Change(change) => batch.changes.push(change),
+                Job::Append(step) => batch.steps.push(*step),
                 Job::Flush(answer) => flushes.push(answer),
                 Job::Stop(answer) => self.stops.push(answer),
             }
@@ -274,10 +281,10 @@ impl Task {
         if self.unwritten.len() < MAX_BATCH + MAX_OVERFLOW {
             self.unwritten.append(&mut lock(&self.shared.overflow));
         }
-        let parts = usize::from(!self.unwritten.is_empty()) + changes.len() + steps.len();
+        let parts = usize::from(!self.unwritten.is_empty()) + batch.len();
         let outcome = match parts {
             0 => Ok(()),
-            _ => self.commit(&self.unwritten, &mut changes, &mut steps).await,
+            _ => self.commit(&self.unwritten, &mut batch).await,
         };
         // One of them may be at fault, so that the others can be written without it.
         let apart = match &outcome {
@@ -286,44 +293,28 @@ impl Task {
         };
         let logged = match &outcome {
             Err(_) if self.unwritten.is_empty() => Ok(()),
-            Err(_) if apart => self.commit(&self.unwritten, &mut [], &mut []).await,
+            Err(_) if apart => self.commit(&self.unwritten, &mut Batch::default()).await,
             outcome => outcome.clone(),
         };
         if logged.is_ok() {
             self.unwritten.clear();
         }
         *lock(&self.shared.failure) = logged.clone().err();
-        for mut change in changes {
-            let outcome = match apart {
-                true => {
-                    self.commit(&[], std::slice::from_mut(&mut change), &mut [])
-                        .await
+        match apart {
+            false => batch.answer(&outcome),
+            true => {
+                for mut one in batch.apart() {
+                    let outcome = self.commit(&[], &mut one).await;
+                    one.answer(&outcome);
                 }
-                false => outcome.clone(),
-            };
-            change.answer(outcome);
-        }
-        for mut step in steps {
-            let outcome = match apart {
-                true => {
-                    self.commit(&[], &mut [], std::slice::from_mut(&mut step))
-                        .await
-                }
-                false => outcome.clone(),
-            };
-            step.settle(outcome);
+            }
         }
         for flush in flushes {
             drop(flush.send(logged.clone()));
         }
     }
 
-    async fn commit(
-        &self,
-        log: &[Sealed],
-        changes: &mut [Box<dyn Pending>],
-        steps: &mut [Appending],
-    ) -> Result<(), StoreError> {
+    async fn commit(&self, log: &[Sealed], batch: &mut Batch) -> Result<(), StoreError> {
         let failed = |error: sqlx::Error| self.database.write_error(&error);
         let mut connection = self.database.writer.acquire().await.map_err(failed)?;
         let mut tries = 1;
@@ -334,7 +325,7 @@ impl Task {
             }
             tries += 1;
         }
-        let written = write(&mut connection, log, changes, steps).await;
+        let written = batch.write(&mut connection, log).await;
         let ended = match written {
             Ok(()) => run(&mut connection, "COMMIT").await,
             Err(error) => Err(error),
@@ -344,6 +335,67 @@ impl Task {
             drop(run(&mut connection, "ROLLBACK").await);
         }
         ended.map_err(failed)
+    }
+}
+
+/// What goes into one transaction beside the log.
+#[derive(Default)]
+struct Batch {
+    opened: Vec<Opening>,
+    changes: Vec<Box<dyn Pending>>,
+    steps: Vec<Appending>,
+}
+
+impl Batch {
+    fn len(&self) -> usize {
+        self.opened.len() + self.changes.len() + self.steps.len()
+    }
+
+    /// Calls before changes, for one of these may take a call back.
+    async fn write(
+        &mut self,
+        connection: &mut SqliteConnection,
+        log: &[Sealed],
+    ) -> Result<(), sqlx::Error> {
+        if !log.is_empty() {
+            audit_chain::append(connection, log).await?;
+        }
+        if !self.opened.is_empty() {
+            open_calls::write(connection, &mut self.opened).await?;
+        }
+        for change in &mut self.changes {
+            change.apply(connection).await?;
+        }
+        journal::append(connection, &mut self.steps).await
+    }
+
+    /// Each for itself, in their order.
+    fn apart(self) -> impl Iterator<Item = Self> {
+        let opened = self.opened.into_iter().map(|call| Self {
+            opened: vec![call],
+            ..Self::default()
+        });
+        let changes = self.changes.into_iter().map(|change| Self {
+            changes: vec![change],
+            ..Self::default()
+        });
+        let steps = self.steps.into_iter().map(|step| Self {
+            steps: vec![step],
+            ..Self::default()
+        });
+        opened.chain(changes).chain(steps)
+    }
+
+    fn answer(self, outcome: &Result<(), StoreError>) {
+        for call in self.opened {
+            call.answer(outcome.clone());
+        }
+        for change in self.changes {
+            change.answer(outcome.clone());
+        }
+        for step in self.steps {
+            step.settle(outcome.clone());
+        }
     }
 }
 
@@ -359,21 +411,6 @@ async fn gather(queue: &mpsc::Receiver<Job>) {
         }
         waiting = now;
     }
-}
-
-async fn write(
-    connection: &mut SqliteConnection,
-    log: &[Sealed],
-    changes: &mut [Box<dyn Pending>],
-    steps: &mut [Appending],
-) -> Result<(), sqlx::Error> {
-    if !log.is_empty() {
-        audit_chain::append(connection, log).await?;
-    }
-    for change in changes {
-        change.apply(connection).await?;
-    }
-    journal::append(connection, steps).await
 }
 
 async fn run(connection: &mut SqliteConnection, sql: &'static str) -> Result<(), sqlx::Error> {

@@ -209,3 +209,29 @@ async fn a_sweep_takes_what_nobody_holds() {
     journal.delete(&"b".into()).await.unwrap();
     assert_eq!(contents.sweep().await.unwrap().contents, 3);
 }
+
+#[tokio::test]
+async fn what_has_rotted_is_written_anew() {
+    let (folder, path) = folder();
+    let store = Store::open(&path).await.unwrap();
+    let large = Blob::new(vec![7; 200_000]);
+    let small = Blob::new(*b"small");
+    let both = || vec![large.clone(), small.clone()];
+    store.contents().put(both(), Vec::new()).await.unwrap();
+    let (start, rest) = large.id.as_str().split_at(2);
+    let file = folder.path().join("blobs").join(start).join(rest);
+    let mut bytes = std::fs::read(&file).unwrap();
+    bytes[150_000] ^= 1;
+    std::fs::write(&file, &bytes).unwrap();
+    let sql = "UPDATE blobs SET content = x'736d616c6d' WHERE content IS NOT NULL";
+    execute(&mut behind_its_back(&path).await, sql).await;
+    for blob in both() {
+        let read = store.contents().blob(&blob.id).await;
+        assert_eq!(read.unwrap_err().code(), "store.content_damaged");
+    }
+    store.contents().put(both(), Vec::new()).await.unwrap();
+    for blob in both() {
+        let read = store.contents().blob(&blob.id).await.unwrap();
+        assert_eq!(read, Some(blob.content));
+    }
+}

@@ -1,14 +1,17 @@
-//! Large contents as files: `ab/cdef…`, named by what is in them. A file that is there under its name is whole.
+//! Large contents as files: `ab/cdef…`, named by what is in them. A file is written under its name only when it is whole;
+//! what became of it since is looked at whenever it is used.
 
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::BlobId;
 use crate::StoreError;
+use crate::limits::COMPARE_BYTES;
 
 /// `None`: the database is in memory, and so is everything else.
 #[derive(Clone)]
@@ -31,8 +34,8 @@ impl BlobFiles {
         let (Some(root), Some(path)) = (&self.0, self.path(id)) else {
             return Ok(());
         };
-        let there = std::fs::metadata(&path);
-        if there.is_ok_and(|file| file.is_file() && file.len() == content.len() as u64) {
+        // One that has rotted would pass for what is written now.
+        if holds(&path, content).unwrap_or(false) {
             return Ok(());
         }
         let temporary = root.join(format!("new-{}", Uuid::now_v7()));
@@ -66,10 +69,19 @@ impl BlobFiles {
         }
     }
 
-    /// Whether there is a file of this size; what is in it is looked at when it is read.
-    pub(crate) fn is_there(&self, id: &BlobId, bytes: u64) -> bool {
+    /// What is wrong with it, without holding all of it in memory.
+    pub(crate) fn examine(&self, id: &BlobId, bytes: u64) -> Result<(), String> {
         let path = self.path(id).unwrap_or_default();
-        std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == bytes)
+        let shown = path.display();
+        match std::fs::metadata(&path) {
+            Ok(file) if file.is_file() && file.len() == bytes => {}
+            _ => return Err(format!("{shown} is not there, or not whole")),
+        }
+        match digest_of(&path) {
+            Ok(found) if found == *id => Ok(()),
+            Ok(_) => Err(format!("{shown} was changed")),
+            Err(error) => Err(format!("{shown} cannot be read: {error}")),
+        }
     }
 
     pub(crate) fn remove(&self, id: &BlobId) {
@@ -78,6 +90,38 @@ impl BlobFiles {
             drop(std::fs::remove_file(path));
         }
     }
+}
+
+fn digest_of(path: &Path) -> io::Result<BlobId> {
+    let mut file = File::open(path)?;
+    let mut digest = Sha256::new();
+    let mut piece = vec![0; COMPARE_BYTES];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(BlobId::from_digest(&digest.finalize())),
+            count => digest.update(piece.get(..count).unwrap_or_default()),
+        }
+    }
+}
+
+/// Whether the file is there with just this in it.
+fn holds(path: &Path, content: &[u8]) -> io::Result<bool> {
+    let about = std::fs::metadata(path)?;
+    if !about.is_file() || about.len() != content.len() as u64 {
+        return Ok(false);
+    }
+    let mut file = File::open(path)?;
+    let mut piece = vec![0; COMPARE_BYTES];
+    for expected in content.chunks(COMPARE_BYTES) {
+        let Some(found) = piece.get_mut(..expected.len()) else {
+            return Ok(false);
+        };
+        file.read_exact(found)?;
+        if found != expected {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn write_whole(root: &Path, temporary: &Path, path: &Path, content: &[u8]) -> io::Result<()> {

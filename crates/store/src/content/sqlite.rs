@@ -230,8 +230,9 @@ impl Brought {
                 "INSERT INTO blobs (id, bytes, is_tree, is_kept, content) VALUES (?, ?, ?, ?, ?)
                  ON CONFLICT (id) DO UPDATE SET
                     is_tree = max(is_tree, excluded.is_tree), is_kept = max(is_kept, excluded.is_kept),
-                    content = coalesce(content, excluded.content)
-                 WHERE is_tree < excluded.is_tree OR is_kept < excluded.is_kept",
+                    bytes = excluded.bytes, content = coalesce(excluded.content, content)
+                 WHERE is_tree < excluded.is_tree OR is_kept < excluded.is_kept OR bytes <> excluded.bytes
+                    OR (excluded.content IS NOT NULL AND content IS NOT excluded.content)",
             )
             .bind(id.digest())
             .bind(content.len() as i64)

@@ -91,6 +91,20 @@ impl Step {
                 what: "an event of the run",
             });
         }
+        if is_too_deep(entry.input.as_bytes()) {
+            return Err(StoreError::TooDeep {
+                what: "a step of the run",
+            });
+        }
+        if entry
+            .snapshot
+            .as_ref()
+            .is_some_and(|state| is_too_deep(state.as_bytes()))
+        {
+            return Err(StoreError::TooDeep {
+                what: "the snapshot of the run",
+            });
+        }
         let lines = String::from_utf8(lines).map_err(unwritable)?;
         at_most("a step of the run", lines.len(), MAX_ENTRY_BYTES)?;
         let changes = Changes::of(entry, record)

@@ -52,6 +52,7 @@ pub(crate) fn record(run: &str) -> RunRecord {
         committed_message: None,
         last_seq: 0,
         title: "How it began".to_owned(),
+        is_cut: false,
     }
 }
 

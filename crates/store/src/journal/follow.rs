@@ -222,7 +222,10 @@ impl Following {
             limit: FOLLOW_PAGE,
         };
         let events = self.journal.events(&self.run, range).await?;
-        if !events.is_empty() {
+        if let Some(first) = events.first() {
+            if first.seq != self.next {
+                return Err(self.missing(first.seq));
+            }
             let events = events.into_iter().map(Arc::new).collect();
             return Ok(Some(self.give(events)));
         }
@@ -242,6 +245,19 @@ impl Following {
         }
         // More may have come between the two looks; then it was told, too.
         Ok(None)
+    }
+
+    /// What was committed before `first` cannot be read any more.
+    fn missing(&self, first: u64) -> StoreError {
+        StoreError::Corrupt {
+            path: self.journal.database.shown().to_owned(),
+            cause: format!(
+                "events {} to {} of the run {} are missing",
+                self.next,
+                first.saturating_sub(1),
+                self.run
+            ),
+        }
     }
 }
 
@@ -273,14 +289,18 @@ impl FollowSource for Following {
                     self.place = Place::Live;
                     return self.give(events);
                 }
-                (Place::OnDisk, _) => match self.read().await {
-                    Ok(Some(followed)) => return followed,
-                    Ok(None) => self.place = Place::Live,
-                    Err(StoreError::Closed) => {
+                (Place::OnDisk, seen) => match (self.read().await, seen) {
+                    (Ok(Some(followed)), _) => return followed,
+                    (Ok(None), Look::Behind(first)) => {
+                        self.place = Place::Over;
+                        return Followed::Failed(self.missing(first));
+                    }
+                    (Ok(None), _) => self.place = Place::Live,
+                    (Err(StoreError::Closed), _) => {
                         self.place = Place::Over;
                         return Followed::End;
                     }
-                    Err(error) => return Followed::Failed(error),
+                    (Err(error), _) => return Followed::Failed(error),
                 },
             }
         }

@@ -3,6 +3,7 @@ use std::task::{Context, Poll, Waker};
 use super::*;
 use crate::Store;
 use crate::journal::tests::{begin, last, quiet, resumed, step};
+use crate::store::tests::behind_its_back;
 
 fn numbers(followed: &Followed) -> Vec<u64> {
     match followed {
@@ -85,6 +86,33 @@ async fn the_slow_are_told_and_read_on_from_disk() {
     }
     assert_eq!(seen, (1..=total).collect::<Vec<_>>());
     assert_eq!(lagged, 1);
+}
+
+#[tokio::test]
+async fn what_is_missing_on_disk_is_an_error_and_not_waited_for() {
+    for (gone, seen) in [(1_i64..=2, 0), (2..=4, 1)] {
+        let (_folder, path) = crate::store::tests::folder();
+        let store = Store::open(&path).await.unwrap();
+        begin(&store, "r", 1).await;
+        let journal = store.journal();
+        for seq in 2..=MAX_TOLD_EVENTS as u64 + 8 {
+            journal.append(step("r", seq..=seq)).await.unwrap();
+        }
+        let mut behind = behind_its_back(&path).await;
+        sqlx::query("DELETE FROM journal WHERE after_seq BETWEEN ? AND ?")
+            .bind(gone.start() - 1)
+            .bind(gone.end() - 1)
+            .execute(&mut behind)
+            .await
+            .unwrap();
+        let mut follower = journal.follow(&"r".into(), seen);
+        let Followed::Failed(error) = follower.next().await else {
+            panic!("nobody noticed");
+        };
+        assert_eq!(error.code(), "store.corrupt");
+        let told = format!("events {} to {} are missing", gone.start(), gone.end());
+        assert!(error.to_string().contains(&told), "{error}");
+    }
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use crate::journal::tests::{at, begin, event, last, note, quiet, record, step};
 use crate::journal::{CommittedMessage, RunCursor, RunUpdate};
 use crate::limits::{MAX_ENTRY_BLOBS, MAX_ENTRY_BYTES, MAX_ENTRY_EVENTS, MAX_JSON_DEPTH};
 use crate::store::tests::{behind_its_back, entry as audit_entry, execute, folder};
-use crate::{GrantKey, Store};
+use crate::{GrantKey, Store, StoreError};
 
 async fn seqs(store: &Store, run: &str, range: EventRange) -> Vec<u64> {
     let events = store.journal().events(&run.into(), range).await.unwrap();
@@ -154,6 +154,24 @@ async fn what_does_not_follow_is_refused_and_leaves_nothing() {
             },
         ),
         (
+            Entry {
+                input: nested(MAX_JSON_DEPTH + 1),
+                ..step("r", 3..=3)
+            },
+            StoreError::TooDeep {
+                what: "a step of the run",
+            },
+        ),
+        (
+            Entry {
+                snapshot: Some(nested(MAX_JSON_DEPTH + 1)),
+                ..step("r", 3..=3)
+            },
+            StoreError::TooDeep {
+                what: "the snapshot of the run",
+            },
+        ),
+        (
             step("r", 3..=3 + MAX_ENTRY_EVENTS as u64),
             StoreError::TooLarge {
                 what: "the number of events of a step",
@@ -252,6 +270,60 @@ async fn one_who_is_refused_takes_nobody_along() {
     assert_eq!(seqs(&store, "b", ALL).await, [1, 2, 3]);
     assert_eq!(seqs(&store, "c", ALL).await, [1, 2, 3]);
     assert_eq!(store.audit().verify().await.unwrap().records, 1);
+}
+
+#[tokio::test]
+async fn steps_of_one_run_that_come_together_are_as_if_they_came_one_by_one() {
+    let marked = |input: &str, snapshot: Option<&str>, entry: Entry| Entry {
+        input: input.into(),
+        snapshot: snapshot.map(Arc::from),
+        ..entry
+    };
+    let entries = || {
+        let mut busy = step("r", 3..=4);
+        busy.update.status = Some(RunStatus::CallingModel);
+        vec![
+            (marked("a", None, step("r", 2..=2)), None),
+            (marked("b", None, quiet("r", "")), None),
+            (marked("c", None, busy), None),
+            (marked("gap", None, step("r", 9..=9)), Some("store.gap")),
+            (marked("d", Some("after d"), step("r", 5..=5)), None),
+            (marked("e", None, quiet("r", "")), None),
+            (marked("f", None, step("r", 6..=7)), None),
+            (marked("g", None, last("r", 8)), None),
+            (marked("late", None, quiet("r", "")), Some("store.run_over")),
+            (
+                marked("late", None, step("r", 9..=9)),
+                Some("store.run_over"),
+            ),
+        ]
+    };
+    for together in [true, false] {
+        let store = Store::in_memory().await.unwrap();
+        begin(&store, "r", 1).await;
+        let journal = store.journal();
+        let mut on_their_way = Vec::new();
+        for (entry, expected) in entries() {
+            let written = journal.submit(entry).await.unwrap();
+            match together {
+                true => on_their_way.push((written, expected)),
+                false => assert_eq!(code(written.wait().await), expected),
+            }
+        }
+        for (written, expected) in on_their_way {
+            assert_eq!(code(written.wait().await), expected);
+        }
+        assert_eq!(seqs(&store, "r", ALL).await, [1, 2, 3, 4, 5, 6, 7, 8]);
+        let replay = journal.replay(&"r".into()).await.unwrap().unwrap();
+        assert_eq!(replay.snapshot.as_deref(), Some("after d"));
+        assert_eq!(replay.inputs, ["e", "f", "g"].map(Arc::from));
+        assert_eq!(replay.record.status, RunStatus::Completed);
+        assert_eq!(replay.record.last_seq, 8);
+    }
+}
+
+fn code(written: Result<(), StoreError>) -> Option<&'static str> {
+    written.err().map(|error| error.code())
 }
 
 #[tokio::test]
@@ -490,4 +562,8 @@ async fn times_that_are_none_do_not_lose_an_event() {
     let found = store.journal().events(&"r".into(), ALL).await.unwrap();
     assert_eq!(found, entry.events);
     let _: Json = serde_json::to_value(&found[0]).unwrap();
+}
+
+fn nested(depth: usize) -> Arc<str> {
+    format!("{}{}", "[".repeat(depth), "]".repeat(depth)).into()
 }

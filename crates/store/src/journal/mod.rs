@@ -9,6 +9,7 @@ mod follow;
 mod read;
 mod record;
 mod sqlite;
+mod steps;
 mod write;
 
 use std::pin::Pin;
@@ -190,6 +191,10 @@ impl Follower {
 #[cfg(test)]
 #[path = "fixtures_tests.rs"]
 pub(crate) mod tests;
+
+#[cfg(test)]
+#[path = "delete_tests.rs"]
+mod delete_tests;
 
 #[cfg(test)]
 #[path = "resume_tests.rs"]

@@ -1,7 +1,7 @@
-//! Reading runs back. Every step that is read is compared with its sum, so that nothing damaged passes for what happened.
+//! Reading runs back: their events and what is known of them. Every step that is read is compared with its sum and with
+//! its neighbours, so that nothing damaged passes for what happened. What runs were fed is read in `steps.rs`.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use futures_util::TryStreamExt;
 use innkeeper_protocol::event::{RunEvent, RunId};
@@ -9,14 +9,12 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Row, Sqlite};
 
 use super::codec::{
-    events_sum, input_sum, nanoseconds, read_lines, signed, status_of, status_text, timestamp,
+    events_sum, nanoseconds, read_lines, signed, status_of, status_text, timestamp,
 };
-use super::{EventRange, Replay, RunCursor, RunFilter, RunPage, RunRecord, StepPlace, StepRead};
+use super::{EventRange, RunCursor, RunFilter, RunPage, RunRecord};
 use crate::StoreError;
 use crate::database::Database;
-use crate::limits::{
-    DEFAULT_RUNS, MAX_EVENTS_READ, MAX_EVENTS_READ_BYTES, MAX_INPUTS_READ, MAX_RUNS_READ,
-};
+use crate::limits::{DEFAULT_RUNS, MAX_EVENTS_READ, MAX_EVENTS_READ_BYTES, MAX_RUNS_READ};
 
 pub(crate) async fn number(database: &Database, run: &RunId) -> Result<Option<i64>, StoreError> {
     let failed = |error: sqlx::Error| database.read_error(&error);
@@ -51,16 +49,35 @@ pub(crate) async fn events(
         .fetch(&database.readers);
     // Newest step first where it is read backwards.
     let mut pieces: Vec<Vec<RunEvent>> = Vec::new();
+    let mut row_of_steps = RowOfSteps::new(range);
     let (mut taken, mut bytes) = (0, 0);
+    let damaged = |what: String| StoreError::damaged(database.shown(), run.as_str(), what);
     while taken < limit && bytes < MAX_EVENTS_READ_BYTES {
         let Some(row) = rows.try_next().await.map_err(failed)? else {
+            row_of_steps.end().map_err(damaged)?;
             break;
         };
         let step = StoredEvents::of(&row).map_err(failed)?;
+        // Without it the run is not there: it is being deleted.
+        let Some(last_seq) = step.last_seq else {
+            return Ok(Vec::new());
+        };
+        row_of_steps.join(&step, last_seq).map_err(damaged)?;
         let piece = step.wanted(database.shown(), run, range, limit - taken)?;
         taken += piece.len();
         bytes += step.lines.len();
         pieces.push(piece);
+    }
+    drop(rows);
+    if pieces.is_empty() && bound >= 0 {
+        let row = sqlx::query("SELECT last_seq FROM run_states WHERE run = ? AND last_seq > 0")
+            .bind(number)
+            .fetch_optional(&database.readers)
+            .await
+            .map_err(failed)?;
+        if row.is_some() {
+            return Err(damaged("its journal is gone".to_owned()));
+        }
     }
     if !matches!(range, EventRange::After { .. }) {
         pieces.reverse();
@@ -69,14 +86,89 @@ pub(crate) async fn events(
 }
 
 /// From the step that holds the event after the given one.
-const AFTER: &str = "SELECT after_seq, events, events_sum, changes, lines FROM journal
-    WHERE run = ?1 AND events > 0 AND after_seq >= coalesce(
+const AFTER: &str = "SELECT after_seq, events, events_sum, changes, lines,
+        (SELECT last_seq FROM run_states WHERE run = ?1)
+    FROM journal
+    WHERE run = ?1 AND after_seq >= coalesce(
         (SELECT max(after_seq) FROM journal WHERE run = ?1 AND after_seq <= ?2), 0)
     ORDER BY after_seq, id";
 
-const BEFORE: &str = "SELECT after_seq, events, events_sum, changes, lines FROM journal
-    WHERE run = ?1 AND events > 0 AND after_seq <= ?2
+const BEFORE: &str = "SELECT after_seq, events, events_sum, changes, lines,
+        (SELECT last_seq FROM run_states WHERE run = ?1)
+    FROM journal
+    WHERE run = ?1 AND after_seq <= ?2
     ORDER BY after_seq DESC, id DESC";
+
+/// Whether the steps that are read are all there are, without a gap.
+struct RowOfSteps {
+    range: EventRange,
+    /// Where the next one has to begin, or to end where it is read backwards.
+    seam: Option<u64>,
+    /// The number of the run's last event.
+    last_seq: u64,
+}
+
+impl RowOfSteps {
+    fn new(range: EventRange) -> Self {
+        Self {
+            range,
+            seam: None,
+            last_seq: 0,
+        }
+    }
+
+    fn join(&mut self, step: &StoredEvents<'_>, last_seq: u64) -> Result<(), String> {
+        let (begins, ends) = (step.after_seq, step.end());
+        self.last_seq = last_seq;
+        let is_next = match (self.range, self.seam) {
+            (EventRange::After { .. }, Some(seam)) => begins == seam,
+            (EventRange::After { seq, .. }, None) => begins <= seq,
+            (_, Some(seam)) => ends == seam,
+            (EventRange::Before { seq, .. }, None) => ends >= last_seq.min(seq.saturating_sub(1)),
+            (EventRange::Last { .. }, None) => ends == last_seq,
+        };
+        if !is_next {
+            return Err(self.gap(begins, ends));
+        }
+        self.seam = Some(match self.range {
+            EventRange::After { .. } => ends,
+            _ => begins,
+        });
+        Ok(())
+    }
+
+    /// What is missing before the step that was found, or after it where it is read backwards.
+    fn gap(&self, begins: u64, ends: u64) -> String {
+        let (before, after) = match (self.range, self.seam) {
+            (EventRange::After { seq, .. }, seam) => (seam.unwrap_or(seq), begins),
+            (_, Some(seam)) => (ends, seam),
+            (_, None) => (ends, self.last_seq),
+        };
+        match before < after {
+            true => format!("events {} to {after} are missing", before.saturating_add(1)),
+            false => format!("the step after event {begins} is not where it was written"),
+        }
+    }
+
+    /// There are no more.
+    fn end(&self) -> Result<(), String> {
+        match (self.range, self.seam) {
+            (_, None) => Ok(()),
+            (EventRange::After { .. }, Some(seam)) => ends_with_its_record(seam, self.last_seq),
+            (_, Some(0)) => Ok(()),
+            (_, Some(seam)) => Err(format!("the step that ends with event {seam} is missing")),
+        }
+    }
+}
+
+pub(super) fn ends_with_its_record(journal: u64, record: u64) -> Result<(), String> {
+    match journal == record {
+        true => Ok(()),
+        false => Err(format!(
+            "its journal ends with event {journal}, but its record says {record}"
+        )),
+    }
+}
 
 struct StoredEvents<'r> {
     after_seq: u64,
@@ -84,6 +176,7 @@ struct StoredEvents<'r> {
     sum: i64,
     changes: Option<&'r str>,
     lines: &'r str,
+    last_seq: Option<u64>,
 }
 
 impl<'r> StoredEvents<'r> {
@@ -94,7 +187,13 @@ impl<'r> StoredEvents<'r> {
             sum: row.try_get(2)?,
             changes: row.try_get(3)?,
             lines: row.try_get(4)?,
+            last_seq: row.try_get::<Option<i64>, _>(5)?.map(i64::unsigned_abs),
         })
+    }
+
+    /// The number of its last event, or of the last one before it.
+    fn end(&self) -> u64 {
+        self.after_seq.saturating_add_signed(self.events)
     }
 
     /// Those of its events that are in the range, at most so many: the first ones, or the last where it is read
@@ -135,110 +234,24 @@ impl<'r> StoredEvents<'r> {
     }
 }
 
-pub(crate) async fn replay(
-    database: &Database,
-    run: &RunId,
-    number: i64,
-) -> Result<Option<Replay>, StoreError> {
-    let failed = |error: sqlx::Error| database.read_error(&error);
-    // One look at all of it: a step that comes meanwhile is in none of the parts.
-    let mut reading = database.readers.begin().await.map_err(failed)?;
-    let Some(row) = record_query(run)
-        .fetch_optional(&mut *reading)
-        .await
-        .map_err(failed)?
-    else {
-        return Ok(None);
+/// A cut counts until something is added to the run: then somebody has decided to go on with it.
+macro_rules! record_sql {
+    ($rest:literal) => {
+        concat!(
+            "SELECT r.record, s.last_seq, s.status, s.updated_ns, s.terminal_ns, s.commit_count, s.committed,
+                EXISTS (SELECT 1 FROM cut_runs c WHERE c.run = r.no AND c.last_seq = s.last_seq)
+             FROM runs r JOIN run_states s ON s.run = r.no",
+            $rest
+        )
     };
-    let record = record_of(&row).map_err(failed)?;
-    let row = sqlx::query("SELECT after_seq, entry, sum, state FROM snapshots WHERE run = ?")
-        .bind(number)
-        .fetch_optional(&mut *reading)
-        .await
-        .map_err(failed)?;
-    let mut place = (0_i64, 0_i64);
-    let mut snapshot = None;
-    if let Some(row) = row {
-        place = (
-            row.try_get(0).map_err(failed)?,
-            row.try_get(1).map_err(failed)?,
-        );
-        let state: &str = row.try_get(3).map_err(failed)?;
-        if input_sum(run, state) != row.try_get::<i64, _>(2).map_err(failed)? {
-            let what = "its snapshot is not what was written";
-            return Err(StoreError::damaged(database.shown(), run.as_str(), what));
-        }
-        snapshot = Some(Arc::from(state));
-    }
-    let mut rows = inputs_query(number, place, i64::MAX).fetch(&mut *reading);
-    let mut inputs = Vec::new();
-    while let Some(row) = rows.try_next().await.map_err(failed)? {
-        inputs.push(input_of(database.shown(), run, &row)?.input);
-    }
-    drop(rows);
-    reading.rollback().await.map_err(failed)?;
-    Ok(Some(Replay {
-        record,
-        snapshot,
-        inputs,
-    }))
 }
 
-pub(crate) async fn inputs(
-    database: &Database,
-    run: &RunId,
-    number: i64,
-    after: StepPlace,
-    limit: usize,
-) -> Result<Vec<StepRead>, StoreError> {
-    let place = (signed(after.seq), signed(after.entry));
-    let limit = signed(limit.min(MAX_INPUTS_READ) as u64);
-    inputs_query(number, place, limit)
-        .fetch_all(&database.readers)
-        .await
-        .map_err(|error| database.read_error(&error))?
-        .iter()
-        .map(|row| input_of(database.shown(), run, row))
-        .collect()
-}
+const RECORD: &str = record_sql!("");
 
 type Query<'q> = sqlx::query::Query<'q, Sqlite, sqlx::sqlite::SqliteArguments>;
 
-fn inputs_query<'q>(number: i64, after: (i64, i64), limit: i64) -> Query<'q> {
-    sqlx::query(
-        "SELECT after_seq, id, input_sum, input FROM journal
-         WHERE run = ? AND (after_seq, id) > (?, ?) ORDER BY after_seq, id LIMIT ?",
-    )
-    .bind(number)
-    .bind(after.0)
-    .bind(after.1)
-    .bind(limit)
-}
-
-fn input_of(path: &Path, run: &RunId, row: &SqliteRow) -> Result<StepRead, StoreError> {
-    let failed = |error: sqlx::Error| StoreError::read(path, &error);
-    let seq = row.try_get::<i64, _>(0).map_err(failed)?.unsigned_abs();
-    let entry = row.try_get::<i64, _>(1).map_err(failed)?.unsigned_abs();
-    let input: &str = row.try_get(3).map_err(failed)?;
-    if input_sum(run, input) != row.try_get::<i64, _>(2).map_err(failed)? {
-        let what = format!("what it was fed after event {seq} is not what was written");
-        return Err(StoreError::damaged(path, run.as_str(), what));
-    }
-    Ok(StepRead {
-        place: StepPlace { seq, entry },
-        input: input.into(),
-    })
-}
-
-const RECORD: &str = "SELECT r.record, s.last_seq, s.status, s.updated_ns, s.terminal_ns, s.commit_count, s.committed
-    FROM runs r JOIN run_states s ON s.run = r.no";
-
-fn record_query(run: &RunId) -> Query<'_> {
-    sqlx::query(
-        "SELECT r.record, s.last_seq, s.status, s.updated_ns, s.terminal_ns, s.commit_count, s.committed
-         FROM runs r JOIN run_states s ON s.run = r.no WHERE r.id = ?",
-    )
-    .bind(run.as_str())
+pub(super) fn record_query(run: &RunId) -> Query<'_> {
+    sqlx::query(record_sql!(" WHERE r.id = ?")).bind(run.as_str())
 }
 
 pub(crate) fn record_of(row: &SqliteRow) -> Result<RunRecord, sqlx::Error> {
@@ -252,6 +265,7 @@ pub(crate) fn record_of(row: &SqliteRow) -> Result<RunRecord, sqlx::Error> {
     if let Some(message) = row.try_get::<Option<&str>, _>(6)? {
         record.committed_message = Some(serde_json::from_str(message).map_err(damaged)?);
     }
+    record.is_cut = row.try_get(7)?;
     Ok(record)
 }
 

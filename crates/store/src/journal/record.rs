@@ -36,6 +36,10 @@ pub struct RunRecord {
     /// One line for lists: how it began.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
+    /// A repair has cut off what came after `last_seq`, and nothing has been added since: what was cut off may have been
+    /// done, so that nobody goes on with it unless a person says so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_cut: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

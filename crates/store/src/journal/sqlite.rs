@@ -11,16 +11,17 @@ use tokio::sync::oneshot;
 
 use super::codec::{Step, nanoseconds, signed, status_text};
 use super::follow::{Hub, follow};
-use super::read;
 use super::write::{self, Appending};
 use super::{
     Entry, EventRange, Follower, Replay, RunFilter, RunJournal, RunPage, RunRecord, StepPlace,
     StepRead, Written,
 };
+use super::{read, steps};
 use crate::StoreError;
 use crate::content::{Brought, SqliteContents};
 use crate::database::Database;
 use crate::limits::{DELETE_PAGE, MAX_KNOWN_RUNS, MAX_RUN_ID_CHARS};
+use crate::reserve::Reserve;
 use crate::writer::{Change, Writer, lock};
 
 /// A cheap handle.
@@ -30,6 +31,7 @@ pub(crate) struct SqliteJournal {
     writer: Writer,
     contents: SqliteContents,
     pub(crate) hub: Arc<Hub>,
+    reserve: Reserve,
     /// The numbers of runs that are written to.
     numbers: Arc<Mutex<HashMap<RunId, i64>>>,
 }
@@ -37,6 +39,7 @@ pub(crate) struct SqliteJournal {
 impl SqliteJournal {
     pub(crate) fn new(database: Database, writer: Writer, contents: SqliteContents) -> Self {
         Self {
+            reserve: Reserve::of(database.path.as_deref()),
             database,
             writer,
             contents,
@@ -68,10 +71,40 @@ impl SqliteJournal {
         numbers.insert(run.clone(), number);
     }
 
-    /// Removes what is left of deleted runs, a page at a time, so that others get to write in between.
+    /// Removes what is left of deleted runs, a page at a time, so that others get to write in between. On a full disk it is
+    /// done in small pieces, each of which makes room for the next.
     pub(crate) async fn sweep_deleted(&self) -> Result<(), StoreError> {
-        while self.writer.change(RemoveSome).await? {}
+        let mut page = DELETE_PAGE;
+        loop {
+            match self.writer.change(RemoveSome(page)).await {
+                Ok(true) if page < DELETE_PAGE => self.fold_log().await,
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(StoreError::DiskFull { .. }) if page > 1 => {
+                    page = (page / 10).max(1);
+                    self.make_room().await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.reserve.keep().await;
         Ok(())
+    }
+
+    /// Whether there is more than before.
+    async fn make_room(&self) -> bool {
+        let had_reserve = self.reserve.give_up().await;
+        self.fold_log().await;
+        had_reserve
+    }
+
+    /// What is in the log goes into the file, which has pages to spare, so that the log needs no more room.
+    async fn fold_log(&self) {
+        if let Ok(mut connection) = self.database.writer.acquire().await {
+            let folded = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)");
+            // Where somebody reads, it can be done later.
+            drop(folded.execute(&mut *connection).await);
+        }
     }
 }
 
@@ -146,7 +179,7 @@ impl RunJournal for SqliteJournal {
 
     async fn replay(&self, run: &RunId) -> Result<Option<Replay>, StoreError> {
         match self.number(run).await? {
-            Some(number) => read::replay(&self.database, run, number).await,
+            Some(number) => steps::replay(&self.database, run, number).await,
             None => Ok(None),
         }
     }
@@ -158,7 +191,7 @@ impl RunJournal for SqliteJournal {
         limit: usize,
     ) -> Result<Vec<StepRead>, StoreError> {
         match self.number(run).await? {
-            Some(number) => read::inputs(&self.database, run, number, after, limit).await,
+            Some(number) => steps::inputs(&self.database, run, number, after, limit).await,
             None => Ok(Vec::new()),
         }
     }
@@ -176,11 +209,20 @@ impl RunJournal for SqliteJournal {
     }
 
     async fn delete(&self, run: &RunId) -> Result<bool, StoreError> {
-        let was_there = self.writer.change(Doom(run.clone())).await?;
+        let was_there = match self.writer.change(Doom(run.clone())).await {
+            Err(StoreError::DiskFull { .. }) if self.make_room().await => {
+                self.writer.change(Doom(run.clone())).await?
+            }
+            done => done?,
+        };
         lock(&self.numbers).remove(run);
         if was_there {
             self.hub.end(run);
-            self.sweep_deleted().await?;
+            match self.sweep_deleted().await {
+                // It is gone for everybody; its rows go when somebody next claims the home.
+                Err(StoreError::DiskFull { .. }) => {}
+                swept => swept?,
+            }
         }
         Ok(was_there)
     }
@@ -292,6 +334,7 @@ impl Change for Doom {
             "INSERT OR IGNORE INTO doomed_runs (run) VALUES (?)",
             "DELETE FROM run_states WHERE run = ?",
             "DELETE FROM snapshots WHERE run = ?",
+            "DELETE FROM cut_runs WHERE run = ?",
         ] {
             sqlx::query(sql)
                 .bind(number)
@@ -309,7 +352,8 @@ impl Change for Doom {
     }
 }
 
-struct RemoveSome;
+/// At most so many rows of each table.
+struct RemoveSome(i64);
 
 #[async_trait]
 impl Change for RemoveSome {
@@ -331,7 +375,7 @@ impl Change for RemoveSome {
         ] {
             let done = sqlx::query(sql)
                 .bind(number)
-                .bind(DELETE_PAGE)
+                .bind(self.0)
                 .execute(&mut *connection)
                 .await?;
             removed += done.rows_affected();

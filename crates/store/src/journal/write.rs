@@ -2,8 +2,7 @@
 //!
 //! What a statement costs on its way to SQLite is more than what it does there, so the steps of a batch travel together.
 
-use std::collections::{HashMap, HashSet};
-use std::fmt::Write;
+use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use innkeeper_protocol::event::RunEvent;
@@ -11,10 +10,11 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 use tokio::sync::oneshot;
 
-use super::codec::Step;
+use super::codec::{StateChange, Step};
 use super::follow::Hub;
 use crate::StoreError;
 use crate::content::Brought;
+use crate::rows::{SIZES, Statements, parts, sized, values};
 
 /// A step on its way.
 pub(crate) struct Appending {
@@ -46,42 +46,112 @@ pub(crate) async fn append(
     batch: &mut [Appending],
 ) -> Result<(), sqlx::Error> {
     let mut waiting: Vec<&mut Appending> = batch.iter_mut().collect();
-    // One statement can change a run only once, so a second step of the same run has to wait for the next round.
+    for entry in &mut waiting {
+        // It may be here for the second time, after all was undone.
+        entry.outcome = Ok(());
+    }
+    // One statement can change a run only once, so what does not simply go on from the steps before it waits for the next
+    // round.
     while !waiting.is_empty() {
-        let mut runs = HashSet::with_capacity(waiting.len());
-        let (now, later) = waiting
-            .into_iter()
-            .partition(|entry| runs.insert(entry.step.no));
-        let mut now: Vec<&mut Appending> = now;
-        waiting = later;
-        for entry in &mut now {
-            entry.outcome = match entry.contents.trees.is_empty() {
-                true => Ok(()),
-                false => entry.contents.check(connection).await?,
-            };
+        let mut runs: Vec<Following<'_>> = Vec::with_capacity(waiting.len());
+        let mut places = HashMap::with_capacity(waiting.len());
+        let mut later = Vec::new();
+        for entry in waiting {
+            let place = *places.entry(entry.step.no).or_insert(runs.len());
+            if let Some(run) = runs.get_mut(place) {
+                match run.is_followed_by(entry) {
+                    true => run.steps.push(entry),
+                    false => {
+                        run.is_closed = true;
+                        later.push(entry);
+                    }
+                }
+                continue;
+            }
+            if !entry.contents.trees.is_empty() {
+                entry.outcome = entry.contents.check(connection).await?;
+            }
+            runs.push(Following {
+                is_closed: entry.outcome.is_err(),
+                steps: vec![entry],
+            });
         }
-        now.retain(|entry| entry.outcome.is_ok());
-        for entries in parts(&mut now) {
-            together(connection, entries).await?;
+        waiting = later;
+        runs.retain(|run| run.steps.iter().all(|entry| entry.outcome.is_ok()));
+        for runs in parts(&mut runs) {
+            together(connection, runs).await?;
         }
     }
     Ok(())
 }
 
-/// Steps of different runs, as many as there is a statement for.
+/// Steps of one run that can be written at once: each begins where the one before it ends.
+struct Following<'b> {
+    steps: Vec<&'b mut Appending>,
+    /// Something else has to come first.
+    is_closed: bool,
+}
+
+impl Following<'_> {
+    fn is_followed_by(&self, next: &Appending) -> bool {
+        let Some(last) = self.steps.last().map(|entry| &entry.step) else {
+            return false;
+        };
+        let goes_on = match (self.after_seq(), next.step.after_seq) {
+            (_, None) => true,
+            (Some(after), Some(next)) => after + self.events() == next,
+            // Where the run stands is only known to the database.
+            (None, Some(_)) => false,
+        };
+        // A snapshot belongs to the step that is last when it is written; a tree may name what the steps before brought.
+        let is_plain = last.snapshot.is_none() && next.contents.trees.is_empty();
+        goes_on && is_plain && last.state.terminal_ns.is_none() && !self.is_closed
+    }
+
+    /// `None`: no events so far, and so it fits anywhere.
+    fn after_seq(&self) -> Option<i64> {
+        self.steps.iter().find_map(|entry| entry.step.after_seq)
+    }
+
+    fn events(&self) -> i64 {
+        self.steps.iter().map(|entry| entry.step.events).sum()
+    }
+
+    fn no(&self) -> i64 {
+        self.steps.first().map_or(0, |entry| entry.step.no)
+    }
+
+    /// Only the first can take an end back: nothing follows on one.
+    fn resumes(&self) -> bool {
+        self.steps.first().is_some_and(|entry| entry.step.resumes)
+    }
+
+    /// Of what they say about the run, the last word.
+    fn last<T: Clone>(&self, said: impl Fn(&StateChange) -> &Option<T>) -> Option<T> {
+        let mut steps = self.steps.iter().rev();
+        steps.find_map(|entry| said(&entry.step.state).clone())
+    }
+}
+
+/// Steps of different runs, of as many as there is a statement for.
 async fn together(
     connection: &mut SqliteConnection,
-    entries: &mut [&mut Appending],
+    runs: &mut [Following<'_>],
 ) -> Result<(), sqlx::Error> {
-    let advanced = advance(connection, entries).await?;
-    let mut accepted = Vec::with_capacity(entries.len());
-    for entry in entries {
-        match advanced.get(&entry.step.no) {
-            Some(last_seq) => {
-                let after_seq = last_seq - entry.step.events;
-                accepted.push((&mut **entry, after_seq));
+    let advanced = advance(connection, runs).await?;
+    let mut accepted = Vec::with_capacity(runs.len());
+    for run in runs {
+        let Some(last_seq) = advanced.get(&run.no()) else {
+            for entry in &mut run.steps {
+                entry.outcome = Err(refusal(connection, &entry.step).await?);
             }
-            None => entry.outcome = Err(refusal(connection, &entry.step).await?),
+            continue;
+        };
+        let mut after_seq = last_seq - run.events();
+        for entry in &mut run.steps {
+            let events = entry.step.events;
+            accepted.push((&mut **entry, after_seq));
+            after_seq += events;
         }
     }
     for rows in parts(&mut accepted) {
@@ -116,20 +186,19 @@ async fn together(
 /// Which runs the steps fit, with the number of their last event then.
 async fn advance(
     connection: &mut SqliteConnection,
-    entries: &[&mut Appending],
+    runs: &[Following<'_>],
 ) -> Result<HashMap<i64, i64>, sqlx::Error> {
-    let mut query = sqlx::query(sized(&ADVANCE, entries.len()));
-    for entry in entries {
-        let (step, state) = (&entry.step, &entry.step.state);
+    let mut query = sqlx::query(sized(&ADVANCE, runs.len()));
+    for run in runs {
         query = query
-            .bind(step.no)
-            .bind(step.after_seq)
-            .bind(step.events)
-            .bind(state.status.clone())
-            .bind(state.updated_ns)
-            .bind(state.commit_count)
-            .bind(state.committed.clone())
-            .bind(step.resumes);
+            .bind(run.no())
+            .bind(run.after_seq())
+            .bind(run.events())
+            .bind(run.last(|state| &state.status))
+            .bind(run.last(|state| &state.updated_ns))
+            .bind(run.last(|state| &state.commit_count))
+            .bind(run.last(|state| &state.committed))
+            .bind(run.resumes());
     }
     let rows = query.fetch_all(connection).await?;
     rows.iter()
@@ -179,11 +248,6 @@ async fn refusal(
     })
 }
 
-/// Statements exist for these many rows, so that a batch of any size needs few of them and they stay prepared.
-const SIZES: [usize; 7] = [64, 32, 16, 8, 4, 2, 1];
-
-type Statements = LazyLock<[String; SIZES.len()]>;
-
 static ADVANCE: Statements = LazyLock::new(|| {
     SIZES.map(|size| {
         format!(
@@ -211,32 +275,3 @@ static INSERT: Statements = LazyLock::new(|| {
         )
     })
 });
-
-fn values(rows: usize, columns: usize) -> String {
-    let row = format!("({})", vec!["?"; columns].join(", "));
-    let mut text = "VALUES ".to_owned();
-    for number in 0..rows {
-        let comma = if number == 0 { "" } else { ", " };
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{comma}{row}");
-    }
-    text
-}
-
-fn sized(statements: &'static Statements, size: usize) -> &'static str {
-    let place = SIZES.iter().position(|known| *known == size);
-    place
-        .and_then(|place| statements.get(place))
-        .map_or("", String::as_str)
-}
-
-/// Cuts into pieces for which there are statements, largest first.
-fn parts<T>(items: &mut [T]) -> impl Iterator<Item = &mut [T]> {
-    let mut rest = items;
-    std::iter::from_fn(move || {
-        let size = SIZES.into_iter().find(|size| *size <= rest.len())?;
-        let (part, others) = std::mem::take(&mut rest).split_at_mut(size);
-        rest = others;
-        Some(part)
-    })
-}

@@ -1,4 +1,4 @@
-//! Going through all runs and contents: is each what was written?
+//! Going through all runs: is each what was written?
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,12 +7,8 @@ use innkeeper_protocol::event::{RunEvent, RunId};
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::{Missing, RunRepair};
-use crate::BlobId;
-use crate::content::BlobFiles;
-use crate::database::Database;
+use super::RunRepair;
 use crate::journal::{Changes, RunRecord, events_sum, input_sum, read_lines, record_of, time_of};
-use crate::limits::MAX_DAMAGE_READ;
 
 /// A run that is not as it should be.
 pub(super) struct Found {
@@ -26,6 +22,9 @@ pub(super) struct Found {
     what: String,
     kept_events: u64,
     lost_events: u64,
+    readable_events: u64,
+    /// Something of it was cut off, or may be missing at its end.
+    pub(super) is_cut: bool,
 }
 
 impl Found {
@@ -35,6 +34,8 @@ impl Found {
             what: self.what.clone(),
             kept_events: self.kept_events,
             lost_events: self.lost_events,
+            readable_events: self.readable_events,
+            is_cut: self.is_cut,
         }
     }
 
@@ -60,6 +61,7 @@ struct Told {
     last_seq: u64,
     what: Option<String>,
     lost_events: u64,
+    readable_events: u64,
 }
 
 pub(super) async fn runs(connection: &mut SqliteConnection) -> Result<Vec<Found>, sqlx::Error> {
@@ -113,6 +115,8 @@ pub(super) async fn runs(connection: &mut SqliteConnection) -> Result<Vec<Found>
             what: "its journal is gone".to_owned(),
             kept_events: 0,
             lost_events: known.last_seq,
+            readable_events: 0,
+            is_cut: false,
         });
     }
     Ok(found)
@@ -122,17 +126,17 @@ async fn known(connection: &mut SqliteConnection) -> Result<HashMap<i64, Known>,
     let mut known = HashMap::new();
     let mut rows = sqlx::query(
         "SELECT r.record, coalesce(s.last_seq, 0), coalesce(s.status, ''), coalesce(s.updated_ns, 0),
-            s.terminal_ns, coalesce(s.commit_count, 0), s.committed, r.no, r.id
+            s.terminal_ns, coalesce(s.commit_count, 0), s.committed, 0, r.no, r.id
          FROM runs r LEFT JOIN run_states s ON s.run = r.no",
     )
     .fetch(connection);
     while let Some(row) = rows.try_next().await? {
         let one = Known {
-            run: RunId::new(row.try_get::<&str, _>(8)?),
+            run: RunId::new(row.try_get::<&str, _>(9)?),
             record: record_of(&row).ok(),
             last_seq: row.try_get::<i64, _>(1)?.unsigned_abs(),
         };
-        known.insert(row.try_get(7)?, one);
+        known.insert(row.try_get(8)?, one);
     }
     Ok(known)
 }
@@ -168,6 +172,7 @@ impl Told {
             last_seq: 0,
             what: None,
             lost_events: 0,
+            readable_events: 0,
         }
     }
 
@@ -178,7 +183,19 @@ impl Told {
         if self.what.is_some() {
             let events: i64 = row.try_get(3).unwrap_or_default();
             self.lost_events = self.lost_events.saturating_add(events.unsigned_abs());
+            if self.is_readable(row).unwrap_or(false) {
+                self.readable_events = self.readable_events.saturating_add(events.unsigned_abs());
+            }
         }
+    }
+
+    /// Whether the events of a step that is cut off are what was written.
+    fn is_readable(&self, row: &SqliteRow) -> Result<bool, sqlx::Error> {
+        let Some(run) = &self.run else {
+            return Ok(false);
+        };
+        let sum = events_sum(run, row.try_get(3)?, row.try_get(6)?, row.try_get(7)?);
+        Ok(sum == row.try_get::<i64, _>(4)?)
     }
 
     /// Says what is wrong with the step.
@@ -261,6 +278,12 @@ impl Told {
             Some(known) => (known.last_seq, known.record == self.record),
             None => (0, false),
         };
+        // Where nobody says how far it went, something may be missing too.
+        let goes_on = self
+            .record
+            .as_ref()
+            .is_some_and(|record| record.terminal_at.is_none());
+        let is_cut = goes_on && (self.what.is_some() || promised > self.last_seq || promised == 0);
         let what = match self.what {
             Some(what) => what,
             None if promised > self.last_seq => {
@@ -280,35 +303,9 @@ impl Told {
             what,
             kept_events: self.last_seq,
             lost_events,
+            readable_events: self.readable_events,
+            is_cut,
             record: self.record,
         })
     }
-}
-
-/// Those that are not there as they should be; large ones only as far as their size tells.
-pub(super) async fn contents(
-    connection: &mut SqliteConnection,
-    database: &Database,
-) -> Result<Missing, sqlx::Error> {
-    let files = BlobFiles::beside(database.path.as_deref());
-    let mut missing = Vec::new();
-    let mut rows = sqlx::query("SELECT id, bytes, content FROM blobs").fetch(connection);
-    while let Some(row) = rows.try_next().await? {
-        let id = BlobId::from_digest(row.try_get(0)?);
-        let bytes = row.try_get::<i64, _>(1)?.unsigned_abs();
-        let what = match row.try_get::<Option<&[u8]>, _>(2)? {
-            Some(content) if BlobId::of(content) == id => continue,
-            Some(_) => "its bytes in the database have changed".to_owned(),
-            None if files.is_there(&id, bytes) => continue,
-            None => {
-                let path = files.path(&id).unwrap_or_default();
-                format!("{} is not there, or not whole", path.display())
-            }
-        };
-        missing.push((id, what));
-        if missing.len() >= MAX_DAMAGE_READ {
-            break;
-        }
-    }
-    Ok(missing)
 }

@@ -73,9 +73,17 @@ async fn cut(connection: &mut SqliteConnection, found: &Found) -> Result<(), sql
     .bind(record.terminal_at.map(nanoseconds))
     .bind(signed(record.commit_count))
     .bind(committed.map_err(|error| sqlx::Error::Encode(error.into()))?)
-    .execute(connection)
-    .await
-    .map(drop)
+    .execute(&mut *connection)
+    .await?;
+    if !found.is_cut {
+        return Ok(());
+    }
+    sqlx::query("INSERT OR REPLACE INTO cut_runs (run, last_seq) VALUES (?, ?)")
+        .bind(found.number)
+        .bind(signed(record.last_seq))
+        .execute(connection)
+        .await
+        .map(drop)
 }
 
 async fn remove(connection: &mut SqliteConnection, number: i64) -> Result<(), sqlx::Error> {
@@ -83,6 +91,7 @@ async fn remove(connection: &mut SqliteConnection, number: i64) -> Result<(), sq
         "DELETE FROM journal WHERE run = ?",
         "DELETE FROM snapshots WHERE run = ?",
         "DELETE FROM run_states WHERE run = ?",
+        "DELETE FROM cut_runs WHERE run = ?",
         "DELETE FROM held WHERE run = ?",
         "DELETE FROM runs WHERE no = ?",
     ] {

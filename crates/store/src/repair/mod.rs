@@ -4,6 +4,7 @@
 //! is not what was written; the rest is cut off, so that the run can be read and resumed from there. `examine.rs` finds
 //! damage, `mend.rs` repairs a file that SQLite can read, `salvage.rs` makes a new one from what it cannot.
 
+mod contents;
 mod examine;
 mod mend;
 mod report;
@@ -17,13 +18,21 @@ use sqlx::{Acquire, AssertSqlSafe, Row};
 
 use crate::database::{Database, make_private};
 use crate::limits::MAX_CHECK_MESSAGES;
-use crate::{BlobId, HomeLock, Store, StoreError};
+use crate::{HomeLock, Store, StoreError};
 
-pub use report::{CheckReport, Damage, RepairReport, RunRepair, TableLoss};
+pub use report::{CheckProgress, CheckReport, Damage, RepairReport, RunRepair, TableLoss};
 
 impl Store {
     /// Goes through all of it and changes nothing. What is written meanwhile is seen or not.
     pub async fn check(&self) -> Result<CheckReport, StoreError> {
+        self.check_telling(&|_| {}).await
+    }
+
+    /// The same, saying how far it is: large contents take their time.
+    pub async fn check_telling(
+        &self,
+        told: &(dyn Fn(CheckProgress) + Send + Sync),
+    ) -> Result<CheckReport, StoreError> {
         drop(self.flush().await);
         let database = self.database();
         let failed = |error: sqlx::Error| database.read_error(&error);
@@ -35,17 +44,30 @@ impl Store {
             Ok(runs) => damage.extend(runs.into_iter().map(|found| Damage::Run(found.repair()))),
             Err(error) => damage.push(unreadable(&error)),
         }
-        match examine::contents(&mut reading, database).await {
-            Ok(contents) => damage.extend(contents.into_iter().map(Damage::Content)),
+        let mut report = CheckReport::default();
+        match contents::look(&mut reading, database, told).await {
+            Ok(missing) => {
+                damage.extend(missing.news.into_iter().map(Damage::Content));
+                report.known_losses = missing.known;
+                report.more_contents = missing.more;
+            }
             Err(error) => damage.push(unreadable(&error)),
         }
         drop(reading.rollback().await);
-        Ok(CheckReport { damage })
+        Ok(CheckReport { damage, ..report })
     }
 
     /// Repairs a database that no store of this process has open. Fails if another process drives its runs. Nothing is
     /// thrown away: before anything is changed, the file as it was is put aside.
     pub async fn repair(path: &Path) -> Result<RepairReport, StoreError> {
+        Self::repair_telling(path, &|_| {}).await
+    }
+
+    /// The same, saying how far it is with the large contents.
+    pub async fn repair_telling(
+        path: &Path,
+        told: &(dyn Fn(CheckProgress) + Send + Sync),
+    ) -> Result<RepairReport, StoreError> {
         let _lock = HomeLock::claim(path.parent().unwrap_or(Path::new(""))).await?;
         if !tokio::fs::try_exists(path).await.unwrap_or(true) {
             return Err(StoreError::Open {
@@ -55,21 +77,25 @@ impl Store {
         }
         let database = match Database::open(path).await {
             Ok(database) => database,
-            Err(StoreError::Corrupt { .. }) => return salvage::salvage(path).await,
+            Err(StoreError::Corrupt { .. }) => return salvage::salvage(path, told).await,
             Err(error) => return Err(error),
         };
-        let mended = in_place(path, &database).await;
+        let mended = in_place(path, &database, told).await;
         database.close().await;
         match mended {
             Ok(Some(report)) => Ok(report),
-            Ok(None) | Err(StoreError::Corrupt { .. }) => salvage::salvage(path).await,
+            Ok(None) | Err(StoreError::Corrupt { .. }) => salvage::salvage(path, told).await,
             Err(error) => Err(error),
         }
     }
 }
 
 /// `None`: SQLite cannot read all of it.
-async fn in_place(path: &Path, database: &Database) -> Result<Option<RepairReport>, StoreError> {
+async fn in_place(
+    path: &Path,
+    database: &Database,
+    told: &(dyn Fn(CheckProgress) + Send + Sync),
+) -> Result<Option<RepairReport>, StoreError> {
     let failed = |error: sqlx::Error| database.read_error(&error);
     let mut connection = database.writer.acquire().await.map_err(failed)?;
     if !structure(&mut connection).await.is_empty() {
@@ -91,8 +117,10 @@ async fn in_place(path: &Path, database: &Database) -> Result<Option<RepairRepor
     }
     mend::mend(&mut connection, database, &found).await?;
     report.runs = found.into_iter().map(examine::Found::into_repair).collect();
-    let contents = examine::contents(&mut connection, database).await;
-    report.contents = contents.map_err(failed)?;
+    let missing = contents::look(&mut connection, database, told).await;
+    let missing = missing.map_err(failed)?;
+    contents::note(&mut connection, database, &missing).await?;
+    report.lack(missing);
     Ok(Some(report))
 }
 
@@ -144,9 +172,6 @@ async fn on_files(
     done.unwrap_or_else(|error| Err(std::io::Error::other(error.to_string())))
         .map_err(|error| StoreError::file(path, &error))
 }
-
-/// Contents that the database speaks of and that are not there.
-type Missing = Vec<(BlobId, String)>;
 
 #[cfg(test)]
 #[path = "repair_tests.rs"]

@@ -370,6 +370,238 @@ async fn missing_contents_are_named() {
     assert_eq!(report.contents.len(), 2, "{report}");
     assert!(!report.was_sound());
     assert_eq!(report.kept_aside, None);
+    assert!(
+        report.to_string().contains("contents are missing"),
+        "{report}"
+    );
+    // From now on it is known, and no reason to repair again.
+    let store = Store::open(&path).await.unwrap();
+    let checked = store.check().await.unwrap();
+    assert!(checked.is_sound(), "{checked}");
+    assert_eq!(checked.known_losses.len(), 2);
+    // Brought again, it is there again.
+    let again = Entry {
+        blobs: vec![large.clone()],
+        ..quiet("r", "y")
+    };
+    store.journal().append(again).await.unwrap();
+    assert_eq!(store.check().await.unwrap().known_losses.len(), 1);
+    store.close().await.unwrap();
+    assert_eq!(Store::repair(&path).await.unwrap().contents.len(), 1);
+}
+
+#[tokio::test]
+async fn a_large_content_is_compared_with_its_name() {
+    let (folder, path) = folder();
+    let store = Store::open(&path).await.unwrap();
+    let large = Blob::new(vec![1; 100_000]);
+    store
+        .contents()
+        .put(vec![large.clone()], Vec::new())
+        .await
+        .unwrap();
+    let (start, rest) = large.id.as_str().split_at(2);
+    let file = folder.path().join("blobs").join(start).join(rest);
+    let mut bytes = std::fs::read(&file).unwrap();
+    bytes[10] = 2;
+    std::fs::write(&file, bytes).unwrap();
+    let seen = std::sync::Mutex::new(Vec::new());
+    let told = |progress: CheckProgress| seen.lock().unwrap().push(progress);
+    let checked = store.check_telling(&told).await.unwrap();
+    let progress = CheckProgress {
+        bytes: 100_000,
+        of: 100_000,
+    };
+    assert_eq!(*seen.lock().unwrap(), [progress]);
+    assert!(checked.to_string().contains("was changed"), "{checked}");
+}
+
+#[tokio::test]
+async fn contents_that_somebody_needs_are_missed() {
+    let (_folder, path) = folder();
+    let store = Store::open(&path).await.unwrap();
+    let (one, two) = (Blob::new(*b"one"), Blob::new(*b"two"));
+    let file = crate::TreeFile {
+        sha256: two.id.clone(),
+        bytes: 3,
+    };
+    let tree = crate::Tree([("a".to_owned(), file)].into());
+    begin(&store, "r", 1).await;
+    store
+        .contents()
+        .put(vec![two.clone()], Vec::new())
+        .await
+        .unwrap();
+    let entry = Entry {
+        blobs: vec![one.clone()],
+        trees: vec![tree],
+        ..step("r", 2..=2)
+    };
+    store.journal().append(entry).await.unwrap();
+    assert!(store.check().await.unwrap().is_sound());
+    let sql = "DELETE FROM blobs WHERE is_tree = 0";
+    execute(&mut behind_its_back(&path).await, sql).await;
+    let checked = store.check().await.unwrap();
+    let said = checked.to_string();
+    assert_eq!(checked.damage.len(), 2, "{said}");
+    assert!(said.contains(one.id.as_str()), "{said}");
+    assert!(said.contains("run 'r' needs it"), "{said}");
+    assert!(said.contains(two.id.as_str()), "{said}");
+    assert!(said.contains("a tree of files needs it"), "{said}");
+    store.close().await.unwrap();
+    assert_eq!(Store::repair(&path).await.unwrap().contents.len(), 2);
+}
+
+#[tokio::test]
+async fn a_run_that_was_cut_says_so_until_somebody_goes_on_with_it() {
+    let (_folder, path) = folder();
+    filled(&path).await;
+    let sql = "UPDATE journal SET lines = 'x' WHERE after_seq = 31 AND run IN (1, 2);
+        UPDATE run_states SET status = 'failed' WHERE run = 3";
+    execute(&mut behind_its_back(&path).await, sql).await;
+    let report = Store::repair(&path).await.unwrap();
+    let said = report.to_string();
+    assert!(
+        said.contains("(29 of them can still be read in the copy)"),
+        "{said}"
+    );
+    assert!(said.contains("would be done again"), "{said}");
+    assert!(said.contains("'innkeeper runs resume r1'"), "{said}");
+    let store = Store::open(&path).await.unwrap();
+    let journal = store.journal();
+    let cut = async || -> Vec<String> {
+        let unfinished = journal.unfinished().await.unwrap();
+        let cut = unfinished.iter().filter(|record| record.is_cut);
+        cut.map(|record| record.run_id.as_str().to_owned())
+            .collect()
+    };
+    // r0 was over before; r2 lost nothing.
+    assert_eq!(cut().await, ["r0", "r1"]);
+    assert!(
+        journal
+            .replay(&"r1".into())
+            .await
+            .unwrap()
+            .unwrap()
+            .record
+            .is_cut
+    );
+    assert!(store.check().await.unwrap().is_sound());
+    journal.append(step("r1", 32..=32)).await.unwrap();
+    assert_eq!(cut().await, ["r0"]);
+    journal.delete(&"r0".into()).await.unwrap();
+    assert_eq!(cut().await, Vec::<String>::new());
+    store.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn tables_and_numbers_that_do_not_fit_are_mended() {
+    let (_folder, original) = folder();
+    filled(&original).await;
+    let newest = {
+        let mut other = behind_its_back(&original).await;
+        let row = sqlx::query("PRAGMA user_version")
+            .fetch_one(&mut other)
+            .await;
+        row.unwrap().get::<i64, _>(0)
+    };
+    for (sql, refused, said) in [
+        (
+            "DROP TABLE control",
+            "table 'control' is missing",
+            Some("control"),
+        ),
+        (
+            "DROP TABLE snapshots",
+            "table 'snapshots' is missing",
+            Some("snapshots"),
+        ),
+        (
+            "DROP TABLE open_calls",
+            "table 'open_calls' is missing",
+            Some("open_calls"),
+        ),
+        (
+            "PRAGMA user_version = 0",
+            "of version 0, but there is the table 'audit'",
+            None,
+        ),
+        (
+            "PRAGMA user_version = -1",
+            "of version -1, but there is the table 'audit'",
+            None,
+        ),
+        (
+            "PRAGMA user_version = 3",
+            "of version 3, but there is the table 'runs'",
+            None,
+        ),
+    ] {
+        let (_folder, path) = folder();
+        std::fs::copy(&original, &path).unwrap();
+        execute(&mut behind_its_back(&path).await, sql).await;
+        let Err(error) = Store::open(&path).await else {
+            panic!("{sql}: opened");
+        };
+        assert_eq!(error.code(), "store.corrupt", "{sql}: {error}");
+        assert!(error.to_string().contains(refused), "{sql}: {error}");
+        let report = Store::repair(&path).await.unwrap();
+        let lost: Vec<_> = report
+            .tables
+            .iter()
+            .map(|lost| lost.table.as_str())
+            .collect();
+        assert_eq!(lost, said.into_iter().collect::<Vec<_>>(), "{report}");
+        assert!(report.kept_aside.is_some());
+        holds_what_it_says(&path, &report).await;
+        let mut other = behind_its_back(&path).await;
+        let row = sqlx::query("PRAGMA user_version")
+            .fetch_one(&mut other)
+            .await;
+        assert_eq!(row.unwrap().get::<i64, _>(0), newest);
+    }
+}
+
+#[tokio::test]
+async fn a_database_that_was_emptied_is_no_new_one() {
+    let (folder, path) = folder();
+    let store = Store::open(&path).await.unwrap();
+    let large = Blob::new(vec![1; 100_000]);
+    store.contents().put(vec![large], Vec::new()).await.unwrap();
+    store.close().await.unwrap();
+    std::fs::write(&path, "").unwrap();
+    let Err(error) = Store::open(&path).await else {
+        panic!("opened");
+    };
+    assert!(error.to_string().contains("it is empty"), "{error}");
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
+    let report = Store::repair(&path).await.unwrap();
+    assert!(report.to_string().contains("table 'journal'"), "{report}");
+    Store::open(&path).await.unwrap().close().await.unwrap();
+    // Without contents it is only one that was never filled.
+    let fresh = folder.path().join("fresh");
+    std::fs::create_dir(&fresh).unwrap();
+    std::fs::write(fresh.join("innkeeper.db"), "").unwrap();
+    Store::open(&fresh.join("innkeeper.db")).await.unwrap();
+}
+
+#[test]
+fn what_stands_in_the_file_cannot_rewrite_the_screen() {
+    let repair = RunRepair {
+        run: "run_\u{1b}[31mX\nrun".into(),
+        what: "a\u{7}".to_owned(),
+        kept_events: 1,
+        lost_events: 2,
+        readable_events: 0,
+        is_cut: true,
+    };
+    let mut report = RepairReport::new(Path::new("x"));
+    report.runs = vec![repair.clone()];
+    for said in [Damage::Run(repair).to_string(), report.to_string()] {
+        let controls = said.chars().filter(|c| c.is_control() && *c != '\n');
+        assert_eq!(controls.count(), 0, "{said:?}");
+        assert!(said.contains(r"run_\u{1b}[31mX\u{a}run"), "{said:?}");
+    }
 }
 
 #[tokio::test]

@@ -1,16 +1,28 @@
 //! What was found and what was done, in words.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::path::{Path, PathBuf};
 
 use innkeeper_protocol::event::RunId;
 
+use super::contents::Missing;
 use crate::BlobId;
 
 /// What a look at everything found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CheckReport {
     pub damage: Vec<Damage>,
+    /// Contents of which a repair has said before that they are gone: nothing more can be done about them.
+    pub known_losses: Vec<(BlobId, String)>,
+    /// Contents that are missing, too, and not named.
+    pub more_contents: u64,
+}
+
+/// How many bytes of large contents have been read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CheckProgress {
+    pub bytes: u64,
+    pub of: u64,
 }
 
 impl CheckReport {
@@ -37,6 +49,10 @@ pub struct RunRepair {
     pub kept_events: u64,
     /// As far as it is known.
     pub lost_events: u64,
+    /// Those of the lost ones that are what was written, only behind something that is not: they are in the copy.
+    pub readable_events: u64,
+    /// It has no end any more, and what it did after its last event may have taken effect.
+    pub is_cut: bool,
 }
 
 /// A table that could not be read whole.
@@ -57,6 +73,8 @@ pub struct RepairReport {
     pub runs: Vec<RunRepair>,
     /// Those that are gone; nothing can be done about them but to bring them again.
     pub contents: Vec<(BlobId, String)>,
+    /// Those that are gone, too, and not named.
+    pub more_contents: u64,
 }
 
 impl RepairReport {
@@ -68,7 +86,13 @@ impl RepairReport {
             tables: Vec::new(),
             runs: Vec::new(),
             contents: Vec::new(),
+            more_contents: 0,
         }
+    }
+
+    pub(super) fn lack(&mut self, missing: Missing) {
+        self.more_contents = missing.more;
+        self.contents = missing.named();
     }
 
     /// Nothing had to be changed, and nothing is missing.
@@ -77,24 +101,53 @@ impl RepairReport {
     }
 }
 
+/// A text from the file, which may hold anything, without what could rewrite a screen or pass for another line.
+struct Plain<'t>(&'t str);
+
+impl fmt::Display for Plain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for character in self.0.chars() {
+            match character.is_control() {
+                true => write!(f, "{}", character.escape_unicode())?,
+                false => f.write_char(character)?,
+            }
+        }
+        Ok(())
+    }
+}
+
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::File(what) => write!(f, "the file: {what}"),
+            Self::File(what) => write!(f, "the file: {}", Plain(what)),
             Self::Run(run) => run.fmt(f),
-            Self::Content((id, what)) => write!(f, "content {}: {what}", id.as_str()),
+            Self::Content((id, what)) => write!(f, "content {}: {}", id.as_str(), Plain(what)),
         }
     }
 }
 
 impl fmt::Display for RunRepair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "run '{}': {}; ", self.run, self.what)?;
+        let (run, what) = (Plain(self.run.as_str()), Plain(&self.what));
+        write!(f, "run '{run}': {what}; ")?;
         match (self.kept_events, self.lost_events) {
-            (0, _) => write!(f, "nothing of it is left"),
-            (kept, 0) => write!(f, "all {kept} events are kept"),
-            (kept, lost) => write!(f, "events 1 to {kept} are kept, {lost} are lost"),
+            (0, _) => write!(f, "nothing of it is left")?,
+            (kept, 0) => write!(f, "all {kept} events are kept")?,
+            (kept, lost) => write!(f, "events 1 to {kept} are kept, {lost} are lost")?,
         }
+        if self.readable_events > 0 {
+            let readable = self.readable_events;
+            write!(f, " ({readable} of them can still be read in the copy)")?;
+        }
+        if self.is_cut {
+            let kept = self.kept_events;
+            write!(
+                f,
+                "; what it did after event {kept} may have taken effect and would be done again, so it waits for \
+                 'innkeeper runs resume {run}'"
+            )?;
+        }
+        Ok(())
     }
 }
 
@@ -102,10 +155,11 @@ impl fmt::Display for RepairReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
         match (&self.kept_aside, self.was_salvaged) {
-            (None, _) => write!(f, "{path} is sound")?,
+            (None, _) if self.contents.is_empty() => write!(f, "{path} is sound")?,
+            (None, _) => write!(f, "{path} is sound, but contents are missing")?,
             (Some(aside), true) => write!(
                 f,
-                "{path} could not be read whole: a new one was made of what could be read; the old one is {}",
+                "{path} could not be used as it was: a new one was made of what could be read; the old one is {}",
                 aside.display()
             )?,
             (Some(aside), false) => {
@@ -118,15 +172,22 @@ impl fmt::Display for RepairReport {
         }
         for table in &self.tables {
             let TableLoss { table, rows_saved } = table;
-            write!(f, "\ntable '{table}': only {rows_saved} rows could be read")?;
+            let table = Plain(table);
+            match rows_saved {
+                0 => write!(f, "\ntable '{table}': nothing of it could be read")?,
+                rows => write!(f, "\ntable '{table}': only {rows} rows could be read")?,
+            }
         }
         for run in &self.runs {
             write!(f, "\n{run}")?;
         }
         for (id, what) in &self.contents {
-            write!(f, "\ncontent {}: {what}", id.as_str())?;
+            write!(f, "\ncontent {}: {}", id.as_str(), Plain(what))?;
         }
-        Ok(())
+        match self.more_contents {
+            0 => Ok(()),
+            more => write!(f, "\nand {more} more contents"),
+        }
     }
 }
 

@@ -3,18 +3,21 @@
 //! Tables are copied by ranges of row numbers; a range that cannot be read is halved until what is lost is as little as
 //! can be told. Indexes are made anew.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Row};
 
-use super::{RepairReport, TableLoss, aside, examine, mend, on_files};
-use crate::StoreError;
+use super::{CheckProgress, RepairReport, TableLoss, aside, contents, examine, mend, on_files};
 use crate::content::sync_folder;
-use crate::database::Database;
+use crate::database::{Database, beside};
 use crate::limits::{MAX_SALVAGE_BLIND, MAX_SALVAGE_FAILURES, SALVAGE_RANGE};
+use crate::{StoreError, schema};
 
-pub(super) async fn salvage(path: &Path) -> Result<RepairReport, StoreError> {
+pub(super) async fn salvage(
+    path: &Path,
+    told: &(dyn Fn(CheckProgress) + Send + Sync),
+) -> Result<RepairReport, StoreError> {
     let mut report = RepairReport::new(path);
     report.was_salvaged = true;
     let kept = aside(path, "damaged");
@@ -22,11 +25,11 @@ pub(super) async fn salvage(path: &Path) -> Result<RepairReport, StoreError> {
     on_files(path, move || keep_aside(&from, &to)).await?;
     report.kept_aside = Some(kept);
 
-    let new_path = with_suffix(path, ".repairing");
+    let new_path = beside(path, ".repairing");
     let unfinished = new_path.clone();
     on_files(path, move || remove_all(&unfinished)).await?;
     let new = Database::open(&new_path).await?;
-    let filled = fill(path, &new, &mut report).await;
+    let filled = fill(path, &new, &mut report, told).await;
     new.close().await;
     filled?;
     let (from, to) = (new_path, path.to_owned());
@@ -34,15 +37,22 @@ pub(super) async fn salvage(path: &Path) -> Result<RepairReport, StoreError> {
     Ok(report)
 }
 
-async fn fill(path: &Path, new: &Database, report: &mut RepairReport) -> Result<(), StoreError> {
+async fn fill(
+    path: &Path,
+    new: &Database,
+    report: &mut RepairReport,
+    told: &(dyn Fn(CheckProgress) + Send + Sync),
+) -> Result<(), StoreError> {
     let failed = |error: sqlx::Error| new.write_error(&error);
     let mut connection = new.writer.acquire().await.map_err(failed)?;
     copy(path, &mut connection, report).await.map_err(failed)?;
     let found = examine::runs(&mut connection).await.map_err(failed)?;
     mend::mend(&mut connection, new, &found).await?;
     report.runs = found.into_iter().map(examine::Found::into_repair).collect();
-    let contents = examine::contents(&mut connection, new).await;
-    report.contents = contents.map_err(failed)?;
+    let missing = contents::look(&mut connection, new, told).await;
+    let missing = missing.map_err(failed)?;
+    contents::note(&mut connection, new, &missing).await?;
+    report.lack(missing);
     Ok(())
 }
 
@@ -76,8 +86,8 @@ async fn copy(
         }
         Err(error) => Err(error),
     };
-    let Ok(old) = old else {
-        // Not even its first page can be read.
+    let Some(old) = old.ok().filter(|old| !old.is_empty()) else {
+        // Not even its first page can be read, or there is nothing in it.
         report.tables = tables.into_iter().map(|table| lost(table, 0)).collect();
         return execute(
             connection,
@@ -99,6 +109,15 @@ async fn copy(
     {
         execute(connection, &format!("DROP TRIGGER main.{name}")).await?;
     }
+    let version = sqlx::query("PRAGMA old.user_version")
+        .fetch_one(&mut *connection)
+        .await
+        .and_then(|row| row.try_get(0));
+    let gone = schema::tables(version.unwrap_or_default())
+        .filter(|table| !old.iter().any(|old| old == table));
+    report
+        .tables
+        .extend(gone.map(|table| lost(table.to_owned(), 0)));
     for table in tables.into_iter().filter(|table| old.contains(table)) {
         let mut copying = Copying::new(connection, &table).await?;
         copying.all().await?;
@@ -222,18 +241,22 @@ async fn execute(connection: &mut SqliteConnection, sql: &str) -> Result<(), sql
     sqlx::raw_sql(sql).execute(connection).await.map(drop)
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
-}
-
 /// With what was written last and is not in the file itself yet.
 fn keep_aside(path: &Path, kept: &Path) -> std::io::Result<()> {
-    std::fs::copy(path, kept)?;
-    let log = with_suffix(path, "-wal");
-    if log.exists() {
-        std::fs::copy(log, with_suffix(kept, "-wal"))?;
+    let log = beside(path, "-wal");
+    loop {
+        std::fs::copy(path, kept)?;
+        if !log.exists() {
+            break;
+        }
+        match std::fs::copy(&log, beside(kept, "-wal")) {
+            // Whoever closed the file last has put it into the file itself, which so has changed.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            copied => {
+                copied?;
+                break;
+            }
+        }
     }
     std::fs::File::open(kept)?.sync_all()?;
     path.parent().map_or(Ok(()), sync_folder)
@@ -241,7 +264,7 @@ fn keep_aside(path: &Path, kept: &Path) -> std::io::Result<()> {
 
 fn remove_all(path: &Path) -> std::io::Result<()> {
     for suffix in ["", "-wal", "-shm", "-journal"] {
-        match std::fs::remove_file(with_suffix(path, suffix)) {
+        match std::fs::remove_file(beside(path, suffix)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
@@ -253,7 +276,7 @@ fn put_in_place(new: &Path, path: &Path) -> std::io::Result<()> {
     std::fs::File::open(new)?.sync_all()?;
     // A log that belongs to the old file would be taken for the new one's. It has been copied.
     for suffix in ["-wal", "-shm"] {
-        match std::fs::remove_file(with_suffix(path, suffix)) {
+        match std::fs::remove_file(beside(path, suffix)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
