@@ -62,6 +62,8 @@ pub struct RunOptions {
     pub prompt_id: Option<String>,
     /// By the names of the interface.
     pub inputs: Map<String, Json>,
+    /// More of them, which are shared and not copied.
+    pub shared_inputs: Vec<(String, Value)>,
     pub services: Services,
     pub cancel: CancellationToken,
     pub timeout: Option<Duration>,
@@ -205,7 +207,10 @@ impl ExecutionEngine {
 
     fn ready(&self, plan: &Plan, options: RunOptions) -> Result<Run, StartError> {
         let mut state = State::new(&plan.0);
-        bind(&plan.0, options.inputs, &mut state).map_err(StartError::Arguments)?;
+        let given = options.inputs.into_iter();
+        let given = given.map(|(key, json)| (key, Value::from(json)));
+        let given = given.chain(options.shared_inputs).collect();
+        bind(&plan.0, given, &mut state).map_err(StartError::Arguments)?;
         if self.0.queued.load(Ordering::Relaxed) >= MAX_QUEUED_RUNS {
             return Err(StartError::QueueFull);
         }

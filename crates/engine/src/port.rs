@@ -4,17 +4,19 @@
 //! node does is allowed, audited and stopped like any other call.
 
 use std::any::Any;
+use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures_util::Stream;
 use innkeeper_protocol::{Locale, Observation, Protocol, ToolCallRequest, ToolDefinition};
+use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use tokio_util::sync::CancellationToken;
 
 use crate::stream::Chunk;
-use crate::{Kept, NodeError};
+use crate::{Kept, NodeError, Value};
 
 /// All that a run was given.
 #[derive(Clone, Default)]
@@ -72,20 +74,52 @@ pub trait ToolListener: Send + Sync {
 /// Nobody listens.
 impl ToolListener for () {}
 
-/// Marks the chunk with the name of who answers, by its own account. A later one replaces an earlier one.
+/// Marks the chunk with the name of who answers, by its own account. A later one replaces an earlier one. Where the
+/// provider gives its answer an id, it stands beside the role, as [`RESPONSE_ID`].
 pub const MODEL_ROLE: &str = "model";
+pub const RESPONSE_ID: &str = "response_id";
 /// Marks the chunk with the parts of an answer, as whoever asks the model writes and reads them.
 pub const PARTS_ROLE: &str = "parts";
 /// Where they stand in the message.
 pub const PARTS_FIELD: &str = "innkeeper_parts";
+
+/// A conversation in the chat form: `{"role": "user", "content": "…"}`. Shared, not copied.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Messages(Value);
+
+impl Messages {
+    /// `None` for what is no list.
+    pub fn of(value: Value) -> Option<Self> {
+        value.as_json().is_array().then_some(Self(value))
+    }
+
+    /// A list, or nothing at all.
+    pub fn as_json(&self) -> &Json {
+        self.0.as_json()
+    }
+}
+
+impl From<Vec<Json>> for Messages {
+    fn from(list: Vec<Json>) -> Self {
+        Self(list.into())
+    }
+}
+
+impl Deref for Messages {
+    type Target = [Json];
+
+    fn deref(&self) -> &[Json] {
+        self.0.as_json().as_array().map_or(&[], Vec::as_slice)
+    }
+}
 
 /// One request to a language model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelCall {
     /// Empty for the default model.
     pub model: String,
-    /// In the chat form: `{"role": "user", "content": "…"}`.
-    pub messages: Vec<Json>,
+    pub messages: Messages,
     /// For native calls; none where the prompt teaches a dialect.
     pub tools: Vec<Arc<ToolDefinition>>,
     /// Those that the messages tell of instead. They only explain how long the messages are.
@@ -111,8 +145,26 @@ pub struct CallGrammar {
 /// role [`PARTS_ROLE`] holds what the provider wants back unchanged; it is kept with the message as [`PARTS_FIELD`].
 pub type ModelChunks = Pin<Box<dyn Stream<Item = Result<Chunk, NodeError>> + Send>>;
 
+/// Who would be asked, as far as is known beforehand.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModelFound {
+    /// The owner's name for the way to it.
+    pub channel: String,
+    /// Whose model it is: `openai`, `anthropic`.
+    pub provider: String,
+    /// How it is talked to, where the provider alone does not say.
+    pub format: Option<String>,
+    /// Its name there.
+    pub model: String,
+}
+
 #[async_trait]
 pub trait ModelPort: Send + Sync {
+    /// Who answers to a name; empty for the default. Nothing where that is not known before it is asked.
+    fn find(&self, _model: &str) -> Result<Option<ModelFound>, NodeError> {
+        Ok(None)
+    }
+
     /// Ends early when `cancel` fires.
     async fn stream(
         &self,

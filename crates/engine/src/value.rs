@@ -14,6 +14,7 @@ static NULL: Json = Json::Null;
 #[derive(Clone, Default)]
 pub struct Value(Option<Arc<Inside>>);
 
+#[derive(Clone)]
 struct Inside {
     json: Json,
     /// How deep lists and objects lie in each other; counted up to one more than is allowed.
@@ -88,6 +89,34 @@ impl Value {
     /// Whether it takes more bytes than one value may.
     pub fn is_too_large(&self) -> bool {
         self.weight() > MAX_VALUE_BYTES
+    }
+
+    /// A list with more at its end. Copied only if others hold it too; what is no list becomes one.
+    #[must_use]
+    pub fn extended(self, more: impl IntoIterator<Item = Json>) -> Self {
+        let shared = match self.0.map(Arc::try_unwrap) {
+            None => return Self::from(more.into_iter().collect::<Vec<_>>()),
+            Some(Ok(inside)) => inside,
+            Some(Err(shared)) => Inside::clone(&shared),
+        };
+        let Inside {
+            json,
+            mut depth,
+            mut weight,
+        } = shared;
+        let mut list = match json {
+            Json::Array(list) => list,
+            one => vec![one],
+        };
+        for one in more {
+            measure(&one, 1, &mut depth, &mut weight);
+            list.push(one);
+        }
+        Self(Some(Arc::new(Inside {
+            json: Json::Array(list),
+            depth,
+            weight,
+        })))
     }
 
     /// Nobody else holds it.

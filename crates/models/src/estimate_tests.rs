@@ -51,7 +51,8 @@ fn everything_that_is_sent_counts() {
         request.tools.push(ToolSpec {
             name: "roll".into(),
             description: "Rolls some dice.".into(),
-            parameters: json!({"type": "object", "properties": {"dice": {"type": "string"}}}),
+            parameters: json!({"type": "object", "properties": {"dice": {"type": "string"}}})
+                .into(),
         });
     });
     let message = with(|request| request.messages.push(Message::assistant("hello there")));

@@ -61,18 +61,36 @@ impl Models {
     /// The same, with what follows the model's name and the mark after it: `gpt-5` of `openai/gpt-5` where `openai`
     /// answers, nothing where the name is exact or the router's.
     pub fn resolve<'n>(&'n self, name: &'n str) -> Result<(Arc<dyn Model>, &'n str), ModelError> {
-        let name = match name.trim() {
+        let name = self.meant(name);
+        match self.registered(name) {
+            Some((_, model, rest)) => Ok((model.clone(), rest)),
+            None => self.routed(name),
+        }
+    }
+
+    /// Under which name the model was registered that answers, and what follows it: see [`Self::resolve`]. Nothing where
+    /// the router finds it.
+    pub fn registered_as<'n>(&'n self, name: &'n str) -> Option<(&'n str, &'n str)> {
+        let (known, _, rest) = self.registered(self.meant(name))?;
+        Some((known, rest))
+    }
+
+    /// The name, or that of the default.
+    pub fn meant<'n>(&'n self, name: &'n str) -> &'n str {
+        match name.trim() {
             "" => self.default.as_deref().unwrap_or_default(),
             name => name,
-        };
+        }
+    }
+
+    fn registered<'n>(&self, name: &'n str) -> Option<(&'n str, &Arc<dyn Model>, &'n str)> {
         let shorter = name.rmatch_indices(SEPARATORS).filter_map(|(at, mark)| {
             let (known, rest) = name.split_at_checked(at)?;
             Some((known, rest.strip_prefix(mark)?))
         });
         std::iter::once((name, ""))
             .chain(shorter)
-            .find_map(|(known, rest)| Some((self.by_name.get(known)?.clone(), rest)))
-            .map_or_else(|| self.routed(name), Ok)
+            .find_map(|(known, rest)| Some((known, self.by_name.get(known)?, rest)))
     }
 
     fn routed<'n>(&self, name: &str) -> Result<(Arc<dyn Model>, &'n str), ModelError> {

@@ -157,7 +157,11 @@ impl Fields {
             Ok(ToolSpec {
                 name: tool.to_owned(),
                 description: description.unwrap_or_default().to_owned(),
-                parameters: function.get("parameters").cloned().unwrap_or_default(),
+                parameters: function
+                    .get("parameters")
+                    .cloned()
+                    .unwrap_or_default()
+                    .into(),
             })
         };
         list.iter().enumerate().map(read).collect()

@@ -72,7 +72,7 @@ fn a_payload_becomes_a_request() {
         tools: vec![ToolSpec {
             name: "t".into(),
             description: String::new(),
-            parameters: json!({"type": "object"}),
+            parameters: json!({"type": "object"}).into(),
         }],
         tool_choice: ToolChoice::Tool("t".into()),
         sampling: Sampling {

@@ -1,5 +1,7 @@
 //! What is asked of a model.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
@@ -36,9 +38,9 @@ pub struct ToolSpec {
     pub name: String,
     #[serde(default)]
     pub description: String,
-    /// JSON Schema of an object.
+    /// JSON Schema of an object. Shared: it may be long, and every turn sends it again.
     #[serde(default)]
-    pub parameters: Json,
+    pub parameters: Arc<Json>,
 }
 
 /// What holds an answer to a form while it is made.

@@ -15,7 +15,7 @@ use serde::{Serialize, Serializer};
 pub enum Audience {
     /// It becomes an observation, and the run goes on.
     Model,
-    /// It ends the run, or refuses to start one.
+    /// It ends the run, or refuses what was asked of one.
     Run,
 }
 
@@ -71,7 +71,7 @@ error_codes! {
     AgentInterrupted = "agent.interrupted", Run, Useful;
     AgentWorkspaceInUse = "agent.workspace_in_use", Run, Useful;
     AgentMaxToolRoundsExceeded = "agent.max_tool_rounds_exceeded", Run, Useless;
-    AgentToolAfterFinish = "agent.tool_after_finish", Run, Useless;
+    AgentToolAfterFinish = "agent.tool_after_finish", Model, Useless;
     AgentForegroundCommitRequired = "agent.foreground_commit_required", Model, Useless;
     AgentDelegationDenied = "agent.delegation_policy_denied", Model, Useless;
     AgentDelegationBudgetExhausted = "agent.delegation_budget_exhausted", Model, Useless;

@@ -68,6 +68,8 @@ fn who_is_told_and_whether_to_try_again() {
         (ErrorCode::ModelRequestFailed, true, false),
         (ErrorCode::ModelProviderRateLimited, true, false),
         (ErrorCode::AgentCancelled, false, false),
+        (ErrorCode::AgentToolAfterFinish, false, true),
+        (ErrorCode::AgentGuidanceMailboxFull, true, false),
         (ErrorCode::AgentMaxToolRoundsExceeded, false, false),
     ] {
         assert_eq!(code.retryable(), retryable, "{code}");
@@ -94,6 +96,18 @@ fn every_code_has_a_section_for_readers() {
             .take_while(|line| !line.starts_with('#'))
             .collect();
         assert!(text.trim().len() > 40, "section {name} says nothing");
+        let code: ErrorCode = name.parse().unwrap();
+        let last = text.rsplit('*').nth(1).unwrap_or_default();
+        assert_eq!(
+            last.contains("Told to the model"),
+            code.tells_model(),
+            "{name}: {last}"
+        );
+        assert_eq!(
+            last.contains("retryable"),
+            code.retryable(),
+            "{name}: {last}"
+        );
     }
     for code in ErrorCode::ALL {
         assert!(sections.contains(code.as_str()), "no section {code}");

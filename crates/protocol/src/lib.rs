@@ -44,6 +44,7 @@ pub use event::{RunEvent, RunEventKind};
 pub use manifest::{Locale, Manifest, render_manifest};
 pub use observation::{
     Failure, Observation, Outcome, ParameterProblem, Spilled, render_observation,
+    render_observation_within,
 };
 pub use parse::{
     Dialect, Stream, StreamEvent, add_native_calls, parse, parse_response, parse_with,

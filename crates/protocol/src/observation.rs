@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 use crate::limits::MAX_ALIAS_BYTES;
 use crate::{BindError, Block, Code, Diagnostic, ErrorCode, Problem, Reply};
 
-pub use wording::render_observation;
+pub use wording::{render_observation, render_observation_within};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

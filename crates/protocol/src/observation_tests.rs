@@ -29,6 +29,27 @@ fn the_wording_is_the_specifications() {
             "Observation: Tool X executed successfully. Result: one\n  two",
         ),
         (
+            Observation::success(
+                "X",
+                json!({"path": "a.md", "content": "1 | one\n2 | \"two\"\n", "lines": 2}),
+            ),
+            "Observation: Tool X executed successfully. Result: {\"path\":\"a.md\",\"lines\":2}\ncontent:\n\
+             1 | one\n2 | \"two\"\n",
+        ),
+        (
+            Observation::success("X", json!({"stdout": "one\r\ntwo"})),
+            "Observation: Tool X executed successfully. Result: stdout:\none\r\ntwo",
+        ),
+        // One line needs no room of its own, and of two texts nobody could say where the first ends.
+        (
+            Observation::success("X", json!({"content": "one\n"})),
+            r#"Observation: Tool X executed successfully. Result: {"content":"one\n"}"#,
+        ),
+        (
+            Observation::success("X", json!({"a": "1\n2", "b": "3\n4"})),
+            r#"Observation: Tool X executed successfully. Result: {"a":"1\n2","b":"3\n4"}"#,
+        ),
+        (
             Observation::invalid_arguments(
                 "GetPlayerInfo",
                 vec![problem(

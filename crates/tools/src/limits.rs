@@ -57,6 +57,12 @@ pub const MAX_BACK_OFF: Duration = Duration::from_secs(30);
 pub const MAX_RUNNING_TASKS: usize = 32;
 /// Tasks that are remembered, those that have ended included.
 pub const MAX_KEPT_TASKS: usize = 2_000;
+/// Ended tasks on disk that belong to no agent's run: those of plain calls.
+pub const MAX_LOOSE_TASKS: u32 = 1_000;
+/// How long these stay, however few they are.
+pub const LOOSE_TASK_LIFE: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 60 * 60);
+/// Tasks that begin until it is looked again whether some can go; the first one looks, too.
+pub const TASKS_BETWEEN_PRUNINGS: u64 = 256;
 /// Longest message about progress.
 pub const MAX_PROGRESS_CHARS: usize = 500;
 /// Longest time that a step waits for a task it refers to.
@@ -162,6 +168,9 @@ pub const MAX_SECRET_BYTES: usize = 64 * 1024;
 pub const MAX_SECRET_NAME_PARTS: usize = 8;
 /// Longest text that the audit keeps of one argument.
 pub const MAX_AUDIT_TEXT_CHARS: usize = 2_000;
+/// Deepest nesting of what a tool gives back: whoever keeps it puts it into something larger, and must be able to read it
+/// again.
+pub const MAX_RESULT_DEPTH: usize = 64;
 /// Deepest nesting of arguments that the audit keeps.
 pub const MAX_AUDIT_DEPTH: usize = 64;
 

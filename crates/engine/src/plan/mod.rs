@@ -61,6 +61,11 @@ impl Plan {
         self.0.nodes.is_empty()
     }
 
+    /// Whether it has an argument of that name.
+    pub fn takes(&self, key: &str) -> bool {
+        self.0.arguments.iter().any(|own| &*own.key == key)
+    }
+
     /// Nodes and what they are called, in an order in which they can run.
     pub fn nodes(&self) -> impl Iterator<Item = &Arc<NodeInfo>> {
         self.0.nodes.iter().map(|node| &node.info)

@@ -1,8 +1,7 @@
 //! The arguments of a run, held against what the workflow takes.
 
-use serde_json::{Map, Value as Json};
-
 use super::state::{Held, State};
+use crate::Value;
 use crate::flow::{coerce, kind};
 use crate::limits::{MAX_VALUE_BYTES, MAX_VALUE_DEPTH};
 use crate::plan::Region;
@@ -11,18 +10,18 @@ use crate::problem::{Problem, Problems, did_you_mean, quoted};
 /// Puts them into their slots: as given, else as assumed.
 pub(crate) fn bind(
     region: &Region,
-    mut given: Map<String, Json>,
+    mut given: Vec<(String, Value)>,
     state: &mut State,
 ) -> Result<(), Problems> {
     let mut problems = Problems::default();
     for argument in &region.arguments {
-        let value = given
-            .shift_remove(&*argument.key)
-            .filter(|value| !value.is_null());
+        let place = given.iter().position(|(key, _)| **key == *argument.key);
+        let value = place.map(|place| given.remove(place).1);
+        let value = value.filter(|value| !value.is_null());
         let held = match value {
             Some(value) => {
-                let found = kind(&value);
-                match coerce(argument.flow, value.into()) {
+                let found = kind(value.as_json());
+                match coerce(argument.flow, value) {
                     Some(value) if value.is_too_deep() => {
                         let message = format!(
                             "lists and objects lie more than {MAX_VALUE_DEPTH} deep in each other"
@@ -59,7 +58,7 @@ pub(crate) fn bind(
         };
         state.set(argument.slot, held);
     }
-    for key in given.keys() {
+    for (key, _) in &given {
         let names = region.arguments.iter().map(|argument| &*argument.key);
         let list: Vec<&str> = names.clone().collect();
         let hint = match did_you_mean(key, names) {

@@ -29,7 +29,7 @@ async fn offered(model: &Rehearsal, line: &str, tools: &[&str]) -> ModelReply {
     let spec = |name: &&str| ToolSpec {
         name: (*name).to_owned(),
         description: String::new(),
-        parameters: json!({}),
+        parameters: json!({}).into(),
     };
     request.tools = tools.iter().map(spec).collect();
     let stream = model.stream(request, CancellationToken::new());

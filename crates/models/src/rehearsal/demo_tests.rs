@@ -283,6 +283,14 @@ async fn the_demo_tells_what_came_of_each_call() {
             "工作流（方式：model）",
         ),
         (
+            done(
+                "workflow:summarise",
+                json!({"summary": "Short.", "method": "none"}),
+            ),
+            "It is short enough already, so the workflow left it as it is: Short.",
+            "原文已经够短，工作流没有改动：Short.",
+        ),
+        (
             done("Http.Request", json!({"status": 204})),
             "The server answered with status 204.",
             "服务器回答了，状态码 204。",

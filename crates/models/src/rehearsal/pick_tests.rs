@@ -11,7 +11,7 @@ fn played(script: &str, messages: Vec<Message>, tools: &[&str]) -> Option<usize>
     let spec = |name: &&str| ToolSpec {
         name: (*name).to_owned(),
         description: String::new(),
-        parameters: json!({}),
+        parameters: json!({}).into(),
     };
     request.tools = tools.iter().map(spec).collect();
     let scene = pick(&script, &request).scene?;

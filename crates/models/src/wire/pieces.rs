@@ -240,7 +240,7 @@ proptest! {
         };
         let messages = roles.iter().enumerate().map(|(number, role)| message(all[*role], parts(number)));
         let mut request = ModelRequest::new("gemini-3-pro", messages.collect());
-        request.tools.push(crate::ToolSpec { name: "t".into(), description: String::new(), parameters: schema.clone() });
+        request.tools.push(crate::ToolSpec { name: "t".into(), description: String::new(), parameters: schema.clone().into() });
         request.constraint = Some(crate::Constraint::Json(schema));
         for format in [WireFormat::Anthropic, WireFormat::Gemini] {
             if format.encode(&request, &crate::provider::Quirks::default()).is_err() {

@@ -33,7 +33,7 @@ fn asks(stream: bool) -> ModelRequest {
     request.tools = vec![ToolSpec {
         name: "weather".into(),
         description: "How it is outside".into(),
-        parameters: json!({"type": "object", "properties": {"city": {"type": "string"}}}),
+        parameters: json!({"type": "object", "properties": {"city": {"type": "string"}}}).into(),
     }];
     request
 }

@@ -12,12 +12,17 @@ use crate::limits::{MAX_MESSAGE_CHARS, MAX_OBSERVATION_CHARS, MAX_PROBLEMS, MAX_
 /// The observation as the model reads it. Never longer than the limits allow, and never more than one
 /// observation, whatever the result or the message says.
 pub fn render_observation(observation: &Observation) -> String {
+    render_observation_within(observation, MAX_OBSERVATION_CHARS)
+}
+
+/// The same with at most so many characters of the result: for whoever has bounded results already, each by its tool.
+pub fn render_observation_within(observation: &Observation, most: usize) -> String {
     let tool = quoted(&observation.tool);
     let said = match &observation.outcome {
         Outcome::Success { result, spilled } => {
             format!(
                 "Tool {tool} executed successfully. Result: {}",
-                shown(result, spilled.as_ref())
+                shown(result, spilled.as_ref(), most)
             )
         }
         Outcome::Error(failure) => format!("Error - {}", error(&tool, failure)),
@@ -96,16 +101,42 @@ fn said(message: &str) -> String {
         .into_owned()
 }
 
-/// Strings bare, everything else compact JSON; cut where it is too long, with a note of what was done.
-fn shown(result: &Json, spilled: Option<&Spilled>) -> String {
-    let whole: Cow<'_, str> = match result {
+/// Strings bare, everything else compact JSON. Where one member of an object is a text of several lines (a file, what a
+/// program printed), it follows bare below the others: escaped, its lines could not be read or quoted back.
+fn written(result: &Json) -> Cow<'_, str> {
+    match result {
         Json::String(text) => Cow::Borrowed(text),
+        Json::Object(members) => match the_text(members) {
+            Some((name, text)) => {
+                let mut rest = members.clone();
+                rest.shift_remove(name);
+                let name = one_line(name, MAX_REFERENCE_CHARS);
+                let below = match rest.is_empty() {
+                    true => format!("{name}:\n{text}"),
+                    false => format!("{}\n{name}:\n{text}", Json::Object(rest)),
+                };
+                Cow::Owned(below)
+            }
+            None => Cow::Owned(result.to_string()),
+        },
         other => Cow::Owned(other.to_string()),
-    };
-    let end = whole
-        .char_indices()
-        .nth(MAX_OBSERVATION_CHARS)
-        .map(|(at, _)| at);
+    }
+}
+
+/// The one member that has several lines; none where there are more of them, which could not be told apart.
+fn the_text(members: &serde_json::Map<String, Json>) -> Option<(&str, &str)> {
+    let mut long = members.iter().filter_map(|(name, value)| {
+        let text = value.as_str()?;
+        let has_lines = text.trim_end_matches(['\r', '\n']).contains('\n');
+        has_lines.then_some((name.as_str(), text))
+    });
+    long.next().filter(|_| long.next().is_none())
+}
+
+/// Cut where it is too long, with a note of what was done.
+fn shown(result: &Json, spilled: Option<&Spilled>, most: usize) -> String {
+    let whole = written(result);
+    let end = whole.char_indices().nth(most).map(|(at, _)| at);
     let part = end.map_or(whole.as_ref(), |end| whole.get(..end).unwrap_or_default());
     let (text, count) = defuse(part);
 

@@ -16,7 +16,7 @@ use super::validate::check;
 use super::{after, stop};
 use crate::file::WriteMode;
 use crate::hook::Hooks;
-use crate::limits::{MAX_RESULT_BYTES, MAX_SHOWN_CHARS, MAX_TOLD_BEGINNING};
+use crate::limits::{MAX_RESULT_BYTES, MAX_RESULT_DEPTH, MAX_SHOWN_CHARS, MAX_TOLD_BEGINNING};
 use crate::manager::Shared;
 use crate::{FileError, FileUri, Redactor, ResultLength, SpillPlace};
 
@@ -119,11 +119,28 @@ pub(crate) async fn finish(
     }
 }
 
+fn is_deeper(value: &Json, levels: usize) -> bool {
+    let below = |value: &Json| is_deeper(value, levels.saturating_sub(1));
+    match value {
+        Json::Array(items) => levels == 0 || items.iter().any(below),
+        Json::Object(fields) => levels == 0 || fields.values().any(below),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => false,
+    }
+}
+
 fn is_success(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Success { .. })
 }
 
 fn checked(job: &Job, redactor: &Redactor, mut result: Json) -> Result<Json, Stopped> {
+    if is_deeper(&result, MAX_RESULT_DEPTH) {
+        let message = format!(
+            "the tool has run, but in its result lists and objects lie more than {MAX_RESULT_DEPTH} deep in each other; \
+             ask it for less, or for text"
+        );
+        let error = crate::ToolError::new(ErrorCode::ToolResultInvalid, message);
+        return Err(Stopped::Failed(error.because("tool.result_too_deep")));
+    }
     let Some(validator) = job.tool.output() else {
         return Ok(result);
     };

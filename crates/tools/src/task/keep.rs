@@ -3,12 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use innkeeper_protocol::event::{RunId, TaskId};
 use innkeeper_protocol::{Observation, Outcome};
 use innkeeper_store::{StoreError, TaskStore};
 
 use super::{Entry, TaskRecord, TaskStatus, Tasks};
+use crate::limits::{LOOSE_TASK_LIFE, MAX_LOOSE_TASKS, TASKS_BETWEEN_PRUNINGS};
 use crate::{Clock, ToolError};
 
 impl Tasks {
@@ -30,7 +32,27 @@ impl Tasks {
         };
         let kept = stored(record).map_err(|error| failed(error.to_string()))?;
         let put = store.put(kept).await;
-        put.map(drop).map_err(|error| failed(error.to_string()))
+        put.map_err(|error| failed(error.to_string()))?;
+        if !record.status.is_final() {
+            self.make_room(store.as_ref()).await;
+        }
+        Ok(())
+    }
+
+    /// Tasks of a run go with it; those of a plain call have no run that anybody keeps, and would stay for ever.
+    async fn make_room(&self, store: &dyn TaskStore) {
+        let begun = self.begun.fetch_add(1, Ordering::Relaxed);
+        if !begun.is_multiple_of(TASKS_BETWEEN_PRUNINGS) {
+            return;
+        }
+        let pruned = async {
+            // What the dead left open is final afterwards, so that it is not passed over.
+            self.recover().await?;
+            let before = id_of(self.clock.now() - LOOSE_TASK_LIFE);
+            store.prune(&before, MAX_LOOSE_TASKS).await
+        };
+        // Whatever stays goes another time; the task itself is written down.
+        drop(pruned.await);
     }
 
     /// It was written down but did not begin.
@@ -139,6 +161,11 @@ impl Tasks {
         }
         Ok(all.into_values().collect())
     }
+}
+
+/// Sorts before the ids of all tasks that began later.
+fn id_of(at: jiff::Timestamp) -> TaskId {
+    TaskId::new(format!("task_{:012x}", at.as_millisecond().max(0)))
 }
 
 fn stored(record: &TaskRecord) -> Result<innkeeper_store::TaskRecord, serde_json::Error> {

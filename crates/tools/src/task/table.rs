@@ -1,7 +1,7 @@
 //! The table: tasks that run, and for a while those that have ended.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use innkeeper_protocol::event::{RunId, TaskId};
@@ -21,6 +21,8 @@ pub struct Tasks {
     pub(super) clock: Arc<dyn Clock>,
     /// `None`: they end with the process.
     pub(super) store: Option<Arc<dyn TaskStore>>,
+    /// So many were written down as they began.
+    pub(super) begun: AtomicU64,
 }
 
 /// One task: its record as it changes, and the way to stop it.
@@ -49,6 +51,7 @@ impl Tasks {
             table: Mutex::default(),
             clock,
             store: None,
+            begun: AtomicU64::new(0),
         }
     }
 

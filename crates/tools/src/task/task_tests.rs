@@ -138,3 +138,25 @@ fn pieces_are_kept_until_the_whole_is_there() {
         assert_eq!(entry.record().partial.pieces.len(), pieces);
     }
 }
+
+#[tokio::test]
+async fn tasks_of_plain_calls_do_not_pile_up_on_disk() {
+    let store = innkeeper_store::Store::in_memory().await.unwrap();
+    let kept = store.tasks();
+    let ended = |id: &str| innkeeper_store::TaskRecord {
+        task: TaskId::new(id),
+        run: RunId::new("a call"),
+        is_final: true,
+        record: "{}".into(),
+    };
+    let recent = format!("task_{}", uuid::Uuid::now_v7().simple());
+    for id in ["task_0000000000017000a", recent.as_str()] {
+        kept.put(ended(id)).await.unwrap();
+    }
+    let tasks = Tasks::kept(Arc::new(SystemClock), kept.clone());
+    let (_, entry) = start(&tasks, "r").unwrap();
+    tasks.keep(&entry.record()).await.unwrap();
+    let left = kept.of_run(&RunId::new("a call")).await.unwrap();
+    let left: Vec<_> = left.iter().map(|task| task.task.as_str()).collect();
+    assert_eq!(left, [recent.as_str()]);
+}

@@ -83,6 +83,11 @@ impl WorkflowService {
         &self.0.engine
     }
 
+    /// Whom nodes ask for text; nobody in a house without models.
+    pub fn models(&self) -> Option<&Arc<dyn ModelPort>> {
+        self.0.models.as_ref()
+    }
+
     /// Where the groups of a workflow are looked for: of one that lies in a project, there too. What it does blocks.
     pub fn source(&self, project: Option<&Scope>) -> Arc<dyn WorkflowSource> {
         Arc::new(self.0.places.view(project))
@@ -162,6 +167,7 @@ impl WorkflowService {
         let options = RunOptions {
             prompt_id: Some(prompt_id.clone()),
             inputs,
+            shared_inputs: Vec::new(),
             services: match run {
                 Some(run) => self.services_by(run, leave),
                 // Nothing can be asked for where nobody could say whether it may be.

@@ -1,5 +1,6 @@
 //! Tools as they travel along edges: `{name, description, parameters}`, and the way back to their definitions.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use innkeeper_protocol::{Aliases, Protocol, ToolCallRequest, ToolDefinition};
@@ -22,6 +23,8 @@ pub(in crate::nodes) fn definitions(
         return Ok(Vec::new());
     }
     let known = context.tools().map(|port| port.list()).unwrap_or_default();
+    let known: HashMap<&str, &Arc<ToolDefinition>> =
+        known.iter().map(|tool| (tool.id.as_str(), tool)).collect();
     let found = tools.iter().enumerate().map(|(number, tool)| {
         let json = tool.as_json();
         // Also in the form of a provider's declaration.
@@ -34,8 +37,8 @@ pub(in crate::nodes) fn definitions(
             );
             return Err(NodeError::invalid("tools.list", message));
         };
-        if let Some(known) = known.iter().find(|known| known.id.as_str() == name) {
-            return Ok(known.clone());
+        if let Some(known) = known.get(name) {
+            return Ok(Arc::clone(known));
         }
         let about = json.get("description").and_then(Json::as_str).unwrap_or_default();
         let parameters = json.get("parameters").cloned();

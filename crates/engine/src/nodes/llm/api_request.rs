@@ -3,7 +3,7 @@
 use innkeeper_protocol::{Protocol, Provider};
 use serde_json::Map;
 
-use super::ask::{Live, ask, messages, object_of};
+use super::ask::{Live, ask, conversation, object_of};
 use crate::node::{
     NodeBuilder, NodeContext, NodeType, any, array, boolean, float, integer, object, text,
 };
@@ -121,7 +121,7 @@ pub(super) fn node() -> NodeType {
         };
         let call = ModelCall {
             model: io.get(model)?,
-            messages: messages(&io.get(asked)?, "messages")?,
+            messages: conversation(&io.get(asked)?, "messages")?,
             tools: toolbox::definitions(io.context(), &offered)?,
             told_tools: told,
             parameters: settings,

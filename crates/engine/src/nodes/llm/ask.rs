@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::limits::{MAX_MODEL_CALLS, MAX_MODEL_REPLY_BYTES};
 use crate::node::{NodeContext, Writer};
-use crate::port::{MODEL_ROLE, ModelCall, PARTS_FIELD, PARTS_ROLE};
+use crate::port::{MODEL_ROLE, Messages, ModelCall, PARTS_FIELD, PARTS_ROLE};
 use crate::stream::{Chunk, ChunkKind};
 use crate::{NodeError, Trace, Value};
 
@@ -264,6 +264,17 @@ impl Answer {
     }
 }
 
+/// The same as [`messages`], for whoever only hands them on: a list goes as it is.
+pub(in crate::nodes) fn conversation(value: &Value, slot: &str) -> Result<Messages, NodeError> {
+    match Messages::of(value.clone()) {
+        Some(list) => {
+            have_roles(&list, slot)?;
+            Ok(list)
+        }
+        None => Ok(messages(value, slot)?.into()),
+    }
+}
+
 /// Messages as nodes are given them: a list, one message, JSON text of either, or simply what the user says.
 pub(in crate::nodes) fn messages(value: &Value, slot: &str) -> Result<Vec<Json>, NodeError> {
     let said = |text: &str| vec![json!({"role": "user", "content": text})];
@@ -280,6 +291,11 @@ pub(in crate::nodes) fn messages(value: &Value, slot: &str) -> Result<Vec<Json>,
         Json::Array(list) => list,
         one => vec![one],
     };
+    have_roles(&list, slot)?;
+    Ok(list)
+}
+
+fn have_roles(list: &[Json], slot: &str) -> Result<(), NodeError> {
     for (number, message) in list.iter().enumerate() {
         let role = message.get("role").and_then(Json::as_str);
         if role.is_none_or(str::is_empty) {
@@ -290,7 +306,7 @@ pub(in crate::nodes) fn messages(value: &Value, slot: &str) -> Result<Vec<Json>,
             return Err(NodeError::invalid("llm.message", message));
         }
     }
-    Ok(list)
+    Ok(())
 }
 
 /// An object, also where it came as JSON text.

@@ -2,7 +2,7 @@
 
 use serde_json::Map;
 
-use super::ask::{Live, ask, messages, object_of};
+use super::ask::{Live, ask, conversation, object_of};
 use crate::node::{NodeBuilder, NodeType, any, boolean, float, integer, object, text};
 use crate::port::ModelCall;
 
@@ -58,7 +58,7 @@ pub(super) fn node() -> NodeType {
         settings.extend(object_of(&io.get(parameters)?, "parameters")?);
         let call = ModelCall {
             model: io.get(model)?,
-            messages: messages(&io.get(asked)?, "messages")?,
+            messages: conversation(&io.get(asked)?, "messages")?,
             parameters: settings,
             ..ModelCall::default()
         };

@@ -134,7 +134,7 @@ impl Common {
         asked.push(user);
         Ok(ModelCall {
             model: io.get(self.model)?,
-            messages: asked,
+            messages: asked.into(),
             parameters,
             ..ModelCall::default()
         })

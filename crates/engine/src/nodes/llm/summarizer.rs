@@ -78,7 +78,8 @@ pub(super) fn node() -> NodeType {
                     messages: vec![
                         json!({"role": "system", "content": system}),
                         json!({"role": "user", "content": source}),
-                    ],
+                    ]
+                    .into(),
                     ..ModelCall::default()
                 };
                 let answer = ask(io.context(), call, Live::default()).await?;

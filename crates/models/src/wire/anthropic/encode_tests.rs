@@ -26,7 +26,8 @@ fn a_conversation_with_two_calls_and_thinking_is_written_exactly() {
                 "type": "object",
                 "properties": {"city": {"type": "string"}},
                 "required": ["city"],
-            }),
+            })
+            .into(),
         }],
         sampling: Sampling {
             temperature: Some(0.5),
@@ -220,7 +221,7 @@ fn the_rest_of_the_request() {
     let tools = vec![ToolSpec {
         name: "t".into(),
         description: String::new(),
-        parameters: Json::Null,
+        parameters: Json::Null.into(),
     }];
     let with = |change: &dyn Fn(&mut ModelRequest)| {
         let mut request = ModelRequest::new("m", vec![Message::user("hi")]);

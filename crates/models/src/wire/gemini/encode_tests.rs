@@ -25,12 +25,13 @@ fn a_conversation_with_two_calls_and_signatures_is_written_exactly() {
                     "properties": {"city": {"type": "string"}},
                     "required": ["city"],
                     "additionalProperties": false,
-                }),
+                })
+                .into(),
             },
             ToolSpec {
                 name: "time".into(),
                 description: String::new(),
-                parameters: json!({"type": "object", "properties": {}}),
+                parameters: json!({"type": "object", "properties": {}}).into(),
             },
         ],
         sampling: Sampling {
@@ -278,7 +279,7 @@ fn the_rest_of_the_request() {
         request.tools.push(ToolSpec {
             name: "t".into(),
             description: String::new(),
-            parameters: Json::Null,
+            parameters: Json::Null.into(),
         });
         change(&mut request);
         written_body(&request)

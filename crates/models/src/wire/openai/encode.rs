@@ -1,9 +1,13 @@
 //! A request as a chat-completions body.
 
+use std::borrow::Cow;
+
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value as Json, json};
 
 use super::super::WireRequest;
 use super::messages;
+use super::plain::Sent;
 use crate::provider::{GrammarField, Quirks};
 use crate::wire::overlay::lay_over;
 use crate::wire::schema::is_strict;
@@ -24,16 +28,12 @@ pub(in super::super) fn encode(
         });
     }
     let mut body = Map::new();
-    // Servers with a single model need no name.
-    if !request.model.is_empty() {
-        body.insert("model".into(), request.model.as_str().into());
-    }
-    body.insert(
-        "messages".into(),
-        messages::encode(&request.messages, quirks),
-    );
+    // Only where extras change them is there a need to have them as a tree.
+    let are_changed = request.extras.contains_key("tools");
     if !request.tools.is_empty() {
-        body.insert("tools".into(), request.tools.iter().map(tool).collect());
+        if are_changed {
+            body.insert("tools".into(), json!(Tools(&request.tools)));
+        }
         if let Some(choice) = tool_choice(&request.tool_choice) {
             body.insert("tool_choice".into(), choice);
         }
@@ -47,6 +47,13 @@ pub(in super::super) fn encode(
         body.insert("stream_options".into(), json!({"include_usage": true}));
     }
     lay_over(&mut body, &request.extras);
+    let body = Body {
+        // Servers with a single model need no name.
+        model: Some(request.model.as_str()).filter(|model| !model.is_empty()),
+        messages: messages::encode(&request.messages, quirks),
+        tools: Some(Tools(&request.tools)).filter(|tools| !are_changed && !tools.0.is_empty()),
+        others: &body,
+    };
     let body = serde_json::to_vec(&body).map_err(|error| {
         let said = format!("the request cannot be written as JSON: {error}");
         ModelError::new(ModelErrorKind::Refused, said)
@@ -59,18 +66,55 @@ pub(in super::super) fn encode(
     })
 }
 
-fn tool(tool: &ToolSpec) -> Json {
-    let mut function = Map::new();
-    function.insert("name".into(), tool.name.as_str().into());
-    if !tool.description.is_empty() {
-        function.insert("description".into(), tool.description.as_str().into());
+/// The fields that may be long are written where they lie.
+#[derive(Serialize)]
+struct Body<'r> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'r str>,
+    messages: Vec<Sent<'r>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<Tools<'r>>,
+    #[serde(flatten)]
+    others: &'r Map<String, Json>,
+}
+
+struct Tools<'r>(&'r [ToolSpec]);
+
+impl Serialize for Tools<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(Tool::of))
     }
-    let parameters = match &tool.parameters {
-        Json::Null => json!({"type": "object", "properties": {}}),
-        schema => schema.clone(),
-    };
-    function.insert("parameters".into(), parameters);
-    json!({"type": "function", "function": function})
+}
+
+#[derive(Serialize)]
+struct Tool<'r> {
+    r#type: &'static str,
+    function: Function<'r>,
+}
+
+#[derive(Serialize)]
+struct Function<'r> {
+    name: &'r str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    description: &'r str,
+    parameters: Cow<'r, Json>,
+}
+
+impl<'r> Tool<'r> {
+    fn of(tool: &'r ToolSpec) -> Self {
+        let parameters = match &*tool.parameters {
+            Json::Null => Cow::Owned(json!({"type": "object", "properties": {}})),
+            schema => Cow::Borrowed(schema),
+        };
+        Self {
+            r#type: "function",
+            function: Function {
+                name: &tool.name,
+                description: &tool.description,
+                parameters,
+            },
+        }
+    }
 }
 
 /// `auto` is what happens anyway, and not every server knows the field.

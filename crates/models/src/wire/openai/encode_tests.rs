@@ -80,12 +80,12 @@ fn every_setting_has_its_field() {
             ToolSpec {
                 name: "t".into(),
                 description: "does".into(),
-                parameters: json!({"type": "object"}),
+                parameters: json!({"type": "object"}).into(),
             },
             ToolSpec {
                 name: "u".into(),
                 description: String::new(),
-                parameters: Json::Null,
+                parameters: Json::Null.into(),
             },
         ],
         sampling: Sampling {

@@ -4,11 +4,12 @@
 
 use serde_json::{Map, Value as Json, json};
 
+use super::plain::{Plain, Sent, takes_plain};
 use crate::provider::{CallIds, Quirks};
 use crate::{Message, messages_to_chat};
 
 /// What every server of this shape knows.
-const OF_MESSAGE: [&str; 6] = [
+pub(super) const OF_MESSAGE: [&str; 6] = [
     "role",
     "content",
     "name",
@@ -16,15 +17,37 @@ const OF_MESSAGE: [&str; 6] = [
     "tool_call_id",
     "reasoning_content",
 ];
-const OF_CALL: [&str; 3] = ["id", "type", "function"];
+pub(super) const OF_CALL: [&str; 3] = ["id", "type", "function"];
 
-pub(super) fn encode(messages: &[Message], quirks: &Quirks) -> Json {
-    let Json::Array(written) = messages_to_chat(messages) else {
-        return json!([]);
-    };
-    let mut sent = Vec::with_capacity(written.len());
+pub(super) fn encode<'m>(messages: &'m [Message], quirks: &Quirks) -> Vec<Sent<'m>> {
+    let takes_plain = takes_plain(quirks);
+    let mut sent = Vec::with_capacity(messages.len());
     // What results show besides text. Nothing may stand between the results of one turn, so it waits for their end.
     let mut shown = Vec::new();
+    for message in messages {
+        match Plain::of(message, quirks).filter(|_| takes_plain) {
+            Some(plain) => {
+                if !matches!(plain, Plain::Result(_)) {
+                    sent.extend(tell(&mut shown).map(Sent::Tree));
+                }
+                sent.push(Sent::Plain(plain));
+            }
+            None => {
+                let trees = trees(message, quirks, &mut shown);
+                sent.extend(trees.into_iter().map(Sent::Tree));
+            }
+        }
+    }
+    sent.extend(tell(&mut shown).map(Sent::Tree));
+    sent
+}
+
+/// Any message, over a tree.
+pub(super) fn trees(message: &Message, quirks: &Quirks, shown: &mut Vec<Json>) -> Vec<Json> {
+    let Json::Array(written) = messages_to_chat(std::slice::from_ref(message)) else {
+        return Vec::new();
+    };
+    let mut sent = Vec::with_capacity(written.len());
     for message in written {
         let Json::Object(mut message) = message else {
             continue;
@@ -37,7 +60,7 @@ pub(super) fn encode(messages: &[Message], quirks: &Quirks) -> Json {
             .unwrap_or_default();
         match role {
             "tool" => {
-                show_apart(&mut message, &mut shown);
+                show_apart(&mut message, shown);
                 sent.push(Json::Object(message));
                 continue;
             }
@@ -48,11 +71,10 @@ pub(super) fn encode(messages: &[Message], quirks: &Quirks) -> Json {
             }
             _ => join_texts(&mut message, "\n"),
         }
-        sent.extend(tell(&mut shown));
+        sent.extend(tell(shown));
         sent.push(Json::Object(message));
     }
-    sent.extend(tell(&mut shown));
-    Json::Array(sent)
+    sent
 }
 
 /// What only another vendor can read stays here.

@@ -10,6 +10,7 @@ mod decode;
 mod encode;
 mod kept;
 mod messages;
+mod plain;
 mod quick;
 mod reported;
 #[cfg(test)]
