@@ -10,6 +10,8 @@ pub const MAX_LIVE_UPDATES: usize = 1_024;
 pub const MAX_LIVE_BYTES: usize = 4 << 20;
 /// Messages that a run may begin with.
 pub const MAX_PROMPT_MESSAGES: usize = 20_000;
+/// How deep in a message a host's mark of an unfinished prompt is looked for.
+pub const MAX_MARKER_DEPTH: usize = 8;
 /// Bytes of those messages.
 pub const MAX_PROMPT_BYTES: usize = 16 << 20;
 /// Steps of a run between two snapshots of it.
@@ -18,25 +20,35 @@ pub const STEPS_BETWEEN_SNAPSHOTS: u32 = 256;
 pub const MAX_LIVE_RUNS: usize = 100_000;
 /// How long a host may take to publish where the profile says nothing.
 pub const COMMIT_TIMEOUT: Duration = Duration::from_secs(10 * 60);
+/// A host that is asked again after a restart has at least so long, however long ago it was first asked.
+pub const COMMIT_GRACE: Duration = Duration::from_secs(30);
 /// Longest id of a chat, in bytes.
 pub const MAX_ID_CHARS: usize = 512;
+/// Longest kind of generation.
+pub const MAX_GENERATION_TYPE_CHARS: usize = 64;
 /// Longest title of a run.
 pub const MAX_TITLE_CHARS: usize = 120;
 /// Characters of guidance that are shown where it is told of.
 pub const PREVIEW_CHARS: usize = 240;
 /// Characters of a turn that are shown if nobody says how many.
 pub const DEFAULT_TURN_CHARS: usize = 40_000;
+/// Characters of an agent's words that are published on the bus.
+pub const MAX_SPOKEN_CHARS: usize = 32_000;
 /// Events that are read at once.
 pub const MAX_EVENTS_PAGE: usize = 500;
 /// Steps of a journal that are read at once.
 pub const STEPS_PAGE: usize = 256;
+/// Bytes of a paper of a run (`events.jsonl` …) that a host is given at once.
+pub const MAX_PAPER_BYTES: usize = 32 << 20;
 // Runs.
 
 /// Calls of one reply that are run; the rest is refused.
 pub const MAX_CALLS_PER_TURN: u32 = 64;
 /// Longest id of a call that is taken from a provider; a longer one gets one of ours.
 pub const MAX_CALL_ID_BYTES: usize = 256;
-/// The same call with the same answer, in a row: from here on the model is told, and here the run ends.
+/// The same call, or the same calls in turn, with the same answers: from here on the model is told, and here the run
+/// ends. So many different calls that are made in turn are noticed.
+pub const REPEATED_CALLS_PERIOD: usize = 2;
 pub const REPEATED_CALLS_TOLD: u32 = 3;
 pub const REPEATED_CALLS_END: u32 = 6;
 /// Turns in a row that came to nothing (empty, unreadable, refused); with so many the run ends.
@@ -49,6 +61,8 @@ pub const MAX_ADDITIONAL_ROUNDS: u32 = 1_000;
 pub const MAX_GUIDANCE_CHARS: usize = 16_000;
 pub const MAX_PENDING_GUIDANCE: usize = 8;
 pub const MAX_PENDING_GUIDANCE_CHARS: usize = 64_000;
+/// Pieces of guidance that are known again when they are handed in once more.
+pub const MAX_KNOWN_GUIDANCE: usize = 64;
 pub const MAX_GUIDANCE_PREVIEW_CHARS: usize = 240;
 /// What an event shows of the words that a model says beside its calls.
 pub const MAX_NARRATION_CHARS: usize = 280;
@@ -121,9 +135,9 @@ pub const MAX_FULL_READ_BYTES: u64 = 256 * 1024;
 pub const MAX_READ_LINES: i64 = 1_200;
 /// Characters that one read by characters gives.
 pub const MAX_READ_CHARS: i64 = 80_000;
-/// Longest answer of a tool that reads in parts, as JSON text in characters, line numbers included: what an observation
-/// shows. So whatever counts as read was shown.
-pub const MAX_SHOWN_READ_CHARS: usize = innkeeper_protocol::limits::MAX_OBSERVATION_CHARS;
+/// Longest answer of a tool that reads in parts, as JSON text in characters, line numbers included: more than the bounds
+/// above can come to, even where every byte has to be escaped. So whatever counts as read was shown.
+pub const MAX_SHOWN_READ_CHARS: usize = 1_700_000;
 /// Pieces of a file that are remembered as read; beyond, the earliest are forgotten and have to be read again.
 pub const MAX_READ_RANGES: usize = 256;
 /// Hits of a search: when nothing is said, and at most.
@@ -172,3 +186,9 @@ pub const STATES_REMOVED_AT_ONCE: usize = 500;
 pub const MAX_CALLS_UNDER_GRAMMAR: usize = 4;
 /// Tokens of tools from which on they are named as a cause where a conversation is too long.
 pub const TOLD_TOOLS_FROM: u64 = 1_000;
+/// Characters of the id that a provider gives its answer.
+pub(crate) const MAX_RESPONSE_ID_CHARS: usize = 256;
+/// Lists of tools that are kept in the words of a provider, so that not every turn makes them anew.
+pub(crate) const MAX_DECLARED_LISTS: usize = 32;
+/// Lists of tools in the words of profiles that are kept for the next run.
+pub(crate) const MAX_OFFERS: usize = 32;

@@ -3,13 +3,14 @@
 //! Owns how a node's request becomes a model's, and a model's pieces chunks of a stream. What models there are, and how
 //! they are asked, is the models crate's. A workflow names a model; it never says where it is asked and with which key.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use futures_util::stream;
 use innkeeper_engine::NodeError;
 use innkeeper_engine::port::{
-    CallGrammar, MODEL_ROLE, ModelCall, ModelChunks, ModelPort, PARTS_ROLE,
+    CallGrammar, MODEL_ROLE, ModelCall, ModelChunks, ModelFound, ModelPort, PARTS_ROLE, RESPONSE_ID,
 };
 use innkeeper_engine::stream::{Chunk, ChunkKind};
 use innkeeper_models::{
@@ -24,7 +25,9 @@ use innkeeper_tools::Redactor;
 use serde_json::{Map, Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::limits::{MAX_CALLS_UNDER_GRAMMAR, TOLD_TOOLS_FROM};
+use crate::limits::{
+    MAX_CALLS_UNDER_GRAMMAR, MAX_DECLARED_LISTS, MAX_RESPONSE_ID_CHARS, TOLD_TOOLS_FROM,
+};
 
 /// What a node of older files hands on with its request. Where a model is asked is the owner's to say.
 const NOT_FOLLOWED: &str = "api_settings";
@@ -38,6 +41,33 @@ pub struct EngineModels {
     default_used: Option<DefaultUsed>,
     /// Of the names by which servers call themselves: words are searched for keys where they come in.
     redactor: Redactor,
+    /// Lists of tools that were asked with lately, the last one first.
+    declared: Mutex<VecDeque<Arc<Declared>>>,
+}
+
+/// Tools in the words of a provider. Every turn of an agent tells of the same ones.
+struct Declared {
+    tools: Vec<Arc<ToolDefinition>>,
+    aliases: Aliases,
+    specs: Vec<ToolSpec>,
+}
+
+impl Declared {
+    fn of(tools: &[Arc<ToolDefinition>]) -> Self {
+        let definitions = tools.iter().map(AsRef::as_ref);
+        let protocol = Protocol::Native(Provider::OpenAi);
+        let manifest = render_manifest(definitions, protocol, Locale::En);
+        Self {
+            specs: specs(&manifest),
+            aliases: manifest.aliases,
+            tools: tools.to_vec(),
+        }
+    }
+
+    fn is_of(&self, tools: &[Arc<ToolDefinition>]) -> bool {
+        let mut pairs = self.tools.iter().zip(tools);
+        self.tools.len() == tools.len() && pairs.all(|(one, other)| Arc::ptr_eq(one, other))
+    }
 }
 
 impl EngineModels {
@@ -46,7 +76,25 @@ impl EngineModels {
             models,
             default_used: None,
             redactor,
+            declared: Mutex::default(),
         }
+    }
+
+    fn declared(&self, tools: &[Arc<ToolDefinition>]) -> Arc<Declared> {
+        let lock = || self.declared.lock().unwrap_or_else(PoisonError::into_inner);
+        {
+            let mut known = lock();
+            let place = known.iter().position(|declared| declared.is_of(tools));
+            if let Some(declared) = place.and_then(|place| known.remove(place)) {
+                known.push_front(declared.clone());
+                return declared;
+            }
+        }
+        let declared = Arc::new(Declared::of(tools));
+        let mut known = lock();
+        known.push_front(declared.clone());
+        known.truncate(MAX_DECLARED_LISTS);
+        declared
     }
 
     #[must_use]
@@ -58,6 +106,44 @@ impl EngineModels {
 
 #[async_trait]
 impl ModelPort for EngineModels {
+    fn find(&self, model: &str) -> Result<Option<ModelFound>, NodeError> {
+        let refused = |error: ModelError| told(&error, &Offered::default());
+        if let Some((known, rest)) = self.models.registered_as(model) {
+            let (answers, _) = self.models.resolve(model).map_err(refused)?;
+            let model = match rest.is_empty() {
+                true => answers.id().to_owned(),
+                false => rest.to_owned(),
+            };
+            return Ok(Some(ModelFound {
+                channel: known.to_owned(),
+                provider: known.to_owned(),
+                format: None,
+                model,
+            }));
+        }
+        self.models.resolve(model).map_err(refused)?;
+        let Some(router) = self.models.router() else {
+            return Ok(None);
+        };
+        let candidates = router
+            .candidates(self.models.meant(model))
+            .map_err(refused)?;
+        // Those that lack something are passed over when it is asked.
+        let ready = candidates
+            .iter()
+            .find(|found| found.channel.ready().is_ok());
+        Ok(ready.or(candidates.first()).map(|found| {
+            let provider = found.channel.provider();
+            let format = serde_json::to_value(provider.format).ok();
+            ModelFound {
+                channel: found.channel.name().to_owned(),
+                provider: provider.id.clone(),
+                format: format.and_then(|format| Some(format.as_str()?.to_owned())),
+                model: found.model.clone(),
+            }
+        }))
+    }
+
     async fn stream(
         &self,
         call: ModelCall,
@@ -71,18 +157,18 @@ impl ModelPort for EngineModels {
             used(name);
         }
         let provider_name = rest.to_owned();
-        let tools = call.tools.iter().map(AsRef::as_ref);
-        let manifest = render_manifest(tools, Protocol::Native(Provider::OpenAi), Locale::En);
+        let declared = self.declared(&call.tools);
         let offered = Offered {
             natively: call.tools.clone(),
             in_words: call.told_tools.clone(),
         };
-        let mut request = request(call, &manifest)?;
+        let mut request = request(call, &declared)?;
         request.model = provider_name;
         let answer = Answer {
             named: Some(model.id().to_owned()),
+            name: model.id().to_owned(),
             stream: Some(model.stream(request, cancel)),
-            aliases: manifest.aliases,
+            declared,
             offered,
             redactor: self.redactor.clone(),
         };
@@ -95,9 +181,10 @@ impl ModelPort for EngineModels {
 struct Answer {
     /// Who answers, until it has been said; a provider may say more.
     named: Option<String>,
+    name: String,
     /// `None` once it is over.
     stream: Option<ModelStream>,
-    aliases: Aliases,
+    declared: Arc<Declared>,
     offered: Offered,
     redactor: Redactor,
 }
@@ -113,15 +200,11 @@ struct Offered {
 impl Offered {
     /// About how many tokens it takes to tell of them.
     fn tokens(&self) -> u64 {
-        let manifest = |tools: &[Arc<ToolDefinition>], protocol| {
-            render_manifest(tools.iter().map(AsRef::as_ref), protocol, Locale::En)
-        };
         let native = match self.natively.as_slice() {
             [] => 0,
             all => {
-                let tools = tools(&manifest(all, Protocol::Native(Provider::OpenAi)));
                 let request = ModelRequest {
-                    tools,
+                    tools: Declared::of(all).specs,
                     ..ModelRequest::default()
                 };
                 Estimate::of_request(&request).likely
@@ -130,7 +213,8 @@ impl Offered {
         let words = match self.in_words.as_slice() {
             [] => 0,
             all => {
-                let manifest = manifest(all, Protocol::Tam);
+                let tools = all.iter().map(AsRef::as_ref);
+                let manifest = render_manifest(tools, Protocol::Tam, Locale::En);
                 Estimate::of_text(manifest.text().unwrap_or_default()).likely
             }
         };
@@ -146,10 +230,14 @@ impl Answer {
         loop {
             match self.stream.as_mut()?.next().await {
                 Some(Ok(mut event)) => {
-                    if let ModelEvent::Started { model, .. } = &mut event {
-                        *model = self.redactor.redact_text(model).into_owned();
+                    if let ModelEvent::Started { model, response_id } = &mut event {
+                        *model = match model.is_empty() {
+                            true => self.name.clone(),
+                            false => self.redactor.redact_text(model).into_owned(),
+                        };
+                        *response_id = response_id.take().and_then(|id| self.shown_id(&id));
                     }
-                    if let Some(chunk) = chunk(event, &self.aliases) {
+                    if let Some(chunk) = chunk(event, &self.declared.aliases) {
                         return Some(Ok(chunk));
                     }
                 }
@@ -159,10 +247,19 @@ impl Answer {
                 }
                 None => {
                     let reply = self.stream.take()?.collect().await.ok()?;
-                    return parts(reply, &self.aliases).map(Ok);
+                    return parts(reply, &self.declared.aliases).map(Ok);
                 }
             }
         }
+    }
+}
+
+impl Answer {
+    /// Words of a server: no keys, and no more than an id has.
+    fn shown_id(&self, id: &str) -> Option<String> {
+        let id: String = id.chars().take(MAX_RESPONSE_ID_CHARS).collect();
+        let id = self.redactor.redact_text(id.trim()).into_owned();
+        (!id.is_empty()).then_some(id)
     }
 }
 
@@ -187,17 +284,21 @@ fn marked(role: &str, chunk: Chunk) -> Chunk {
     }
 }
 
-fn request(call: ModelCall, manifest: &Manifest) -> Result<ModelRequest, NodeError> {
-    let mut messages = messages_from_chat(&Json::Array(call.messages))
-        .map_err(|error| NodeError::invalid("model.messages", error.to_string()))?;
+fn request(call: ModelCall, declared: &Declared) -> Result<ModelRequest, NodeError> {
+    let messages = match call.messages.as_json() {
+        Json::Null => Ok(Vec::new()),
+        messages => messages_from_chat(messages),
+    };
+    let mut messages =
+        messages.map_err(|error| NodeError::invalid("model.messages", error.to_string()))?;
     for message in &mut messages {
-        rename_calls(message, &manifest.aliases);
+        rename_calls(message, &declared.aliases);
     }
     let constraint = call.grammar.as_ref().map(constraint).transpose()?;
     let mut parameters = call.parameters;
     parameters.shift_remove(NOT_FOLLOWED);
     Ok(ModelRequest {
-        tools: tools(manifest),
+        tools: declared.specs.clone(),
         tool_choice: tool_choice(parameters.shift_remove("tool_choice")),
         sampling: sampling(&mut parameters)?,
         extras: parameters,
@@ -258,7 +359,7 @@ fn carried(name: &str, aliases: &Aliases) -> String {
 }
 
 /// Under the names that a provider can carry.
-fn tools(manifest: &Manifest) -> Vec<ToolSpec> {
+fn specs(manifest: &Manifest) -> Vec<ToolSpec> {
     let declared = manifest.declarations().and_then(Json::as_array);
     let tools = declared.into_iter().flatten().filter_map(|tool| {
         let function = tool.get("function").unwrap_or(tool);
@@ -266,7 +367,11 @@ fn tools(manifest: &Manifest) -> Vec<ToolSpec> {
         Some(ToolSpec {
             name: text("name")?.to_owned(),
             description: text("description").unwrap_or_default().to_owned(),
-            parameters: function.get("parameters").cloned().unwrap_or_default(),
+            parameters: function
+                .get("parameters")
+                .cloned()
+                .unwrap_or_default()
+                .into(),
         })
     });
     tools.collect()
@@ -348,10 +453,18 @@ fn chunk(event: ModelEvent, aliases: &Aliases) -> Option<Chunk> {
             let reason = reason.as_str().to_owned();
             Some(Chunk::new(ChunkKind::FinishReason, reason))
         }
-        ModelEvent::Started { model, .. } if !model.is_empty() => {
-            Some(marked(MODEL_ROLE, Chunk::new(ChunkKind::Custom, model)))
+        ModelEvent::Started { model, .. } if model.is_empty() => None,
+        ModelEvent::Started { model, response_id } => {
+            let mut extra = Map::from_iter([("role".to_owned(), MODEL_ROLE.into())]);
+            if let Some(id) = response_id {
+                extra.insert(RESPONSE_ID.to_owned(), id.into());
+            }
+            Some(Chunk {
+                extra: Some(Arc::new(extra)),
+                ..Chunk::new(ChunkKind::Custom, model)
+            })
         }
-        ModelEvent::Started { .. } | ModelEvent::Opaque { .. } => None,
+        ModelEvent::Opaque { .. } => None,
     }
 }
 

@@ -1,11 +1,15 @@
 use futures_util::StreamExt;
-use innkeeper_models::Rehearsal;
+use innkeeper_engine::port::Messages;
+use innkeeper_models::provider::Providers;
+use innkeeper_models::{
+    Channel, ChannelConfig, HttpClient, KeyLookup, KeySource, Rehearsal, Router,
+};
 use innkeeper_protocol::ToolDefinition;
 
 use super::*;
 
-fn user(text: &str) -> Vec<Json> {
-    vec![json!({"role": "user", "content": text})]
+fn user(text: &str) -> Messages {
+    vec![json!({"role": "user", "content": text})].into()
 }
 
 fn of_models(models: Models) -> EngineModels {
@@ -78,7 +82,7 @@ async fn the_rehearsal_model_answers_where_none_is_named() {
 async fn what_makes_no_sense_is_said() {
     let models = rehearsal();
     let strange = ModelCall {
-        messages: vec![json!({"role": "ghost", "content": "boo"})],
+        messages: vec![json!({"role": "ghost", "content": "boo"})].into(),
         ..ModelCall::default()
     };
     let warm = ModelCall {
@@ -99,8 +103,7 @@ fn a_request_is_split_into_what_all_know_and_the_rest() {
         "Reads.",
         json!({"type": "object", "properties": {"file_path": {"type": "string"}}}),
     );
-    let native = Protocol::Native(Provider::OpenAi);
-    let manifest = render_manifest([&tool], native, Locale::En);
+    let declared = Declared::of(&[Arc::new(tool)]);
     let call = ModelCall {
         messages: user("hello"),
         parameters: json!({"temperature": 0.5, "stop": "END", "seed": null, "min_p": 0.1, "tool_choice": "required",
@@ -110,7 +113,7 @@ fn a_request_is_split_into_what_all_know_and_the_rest() {
             .unwrap(),
         ..ModelCall::default()
     };
-    let request = request(call, &manifest).unwrap();
+    let request = request(call, &declared).unwrap();
     assert_eq!(request.sampling.temperature, Some(0.5));
     assert_eq!(request.sampling.stop, ["END"]);
     assert_eq!(request.tool_choice, ToolChoice::Required);
@@ -125,7 +128,7 @@ fn a_request_is_split_into_what_all_know_and_the_rest() {
         name: Some(name.clone()),
         arguments_delta: "{}".into(),
     };
-    let chunk = chunk(piece, &manifest.aliases).unwrap();
+    let chunk = chunk(piece, &declared.aliases).unwrap();
     let expected = json!({"index": 0, "id": "c1", "name": "File.Read", "arguments": "{}"});
     assert_eq!(chunk.content.as_json(), &expected);
 }
@@ -242,7 +245,7 @@ async fn what_only_the_provider_understands_goes_back_to_it_as_it_came() {
         "Reads.",
         json!({"type": "object"}),
     ));
-    let call = |messages: Vec<Json>| ModelCall {
+    let call = |messages: Messages| ModelCall {
         messages,
         tools: vec![tool.clone()],
         ..ModelCall::default()
@@ -260,7 +263,7 @@ async fn what_only_the_provider_understands_goes_back_to_it_as_it_came() {
             {"id": "call_0", "type": "function", "function": {"name": "File.Read", "arguments": "{}"}}]},
         {"role": "tool", "tool_call_id": "call_0", "name": "File.Read", "content": "nothing"},
     ]);
-    ask(&port, call(messages.as_array().unwrap().clone()))
+    ask(&port, call(messages.as_array().unwrap().clone().into()))
         .await
         .unwrap();
     let asked = model.asked.lock().unwrap();
@@ -300,8 +303,7 @@ fn calls_are_held_to_their_form_where_a_workflow_asks_for_it() {
             }),
             ..ModelCall::default()
         };
-        let manifest = render_manifest([], Protocol::Native(Provider::OpenAi), Locale::En);
-        request(call, &manifest).map(|request| request.constraint)
+        request(call, &Declared::of(&[])).map(|request| request.constraint)
     };
     let tools = [tool];
     for (dialect, mark) in [(Protocol::Tam, "REQUEST_TOOL"), (Protocol::Action, "cdata")] {
@@ -327,4 +329,109 @@ fn calls_are_held_to_their_form_where_a_workflow_asks_for_it() {
         assert!(error.message.contains(told), "{error}");
         assert_eq!(held(tools, dialect, false).unwrap(), None);
     }
+}
+
+/// Says who it is as it likes.
+struct Named(&'static str, Option<&'static str>);
+
+impl innkeeper_models::Model for Named {
+    fn id(&self) -> &str {
+        "named"
+    }
+
+    fn stream(&self, _: ModelRequest, cancel: CancellationToken) -> ModelStream {
+        let started = ModelEvent::Started {
+            model: self.0.to_owned(),
+            response_id: self.1.map(str::to_owned),
+        };
+        ModelStream::new("named", cancel, stream::iter([Ok(started)]))
+    }
+}
+
+#[tokio::test]
+async fn the_id_that_a_provider_gives_its_answer_is_told() {
+    let long: &'static str = "x".repeat(MAX_RESPONSE_ID_CHARS + 1).leak();
+    for (model, id, told_model, told_id) in [
+        ("m1", Some("r0"), "m1", json!("r0")),
+        ("", Some("r0"), "named", json!("r0")),
+        ("m1", None, "m1", json!(null)),
+        ("m1", Some("  "), "m1", json!(null)),
+        (
+            "m1",
+            Some("sk-planted-0123456789"),
+            "m1",
+            json!("[secret models.lab]"),
+        ),
+        (
+            "m1",
+            Some(long),
+            "m1",
+            json!("x".repeat(MAX_RESPONSE_ID_CHARS)),
+        ),
+    ] {
+        let port = of_models(Models::new().with("named", Arc::new(Named(model, id))));
+        let call = ModelCall {
+            messages: user("hello"),
+            ..ModelCall::default()
+        };
+        let chunks = ask(&port, call).await.unwrap();
+        let last = chunks
+            .iter()
+            .rfind(|chunk| chunk["role"] == MODEL_ROLE)
+            .unwrap();
+        assert_eq!(last["content"], told_model);
+        assert_eq!(last[RESPONSE_ID], told_id, "{id:?}");
+    }
+}
+
+struct NoKeys;
+
+impl KeySource for NoKeys {
+    fn secret(&self, _: &str) -> Result<Option<innkeeper_tools::Secret>, String> {
+        Ok(None)
+    }
+}
+
+/// Two channels with the same models, one with a name of its own for one of them.
+fn house() -> EngineModels {
+    let keys = KeyLookup {
+        secrets: &NoKeys,
+        env: &|_| None,
+    };
+    let channel = |name: &str, rename: &[(&str, &str)]| {
+        let config = json!({"name": name, "provider": "ollama", "models": ["m1"],
+            "rename": serde_json::Map::from_iter(rename.iter().map(|(here, there)| ((*here).to_owned(), json!(there))))});
+        let config: ChannelConfig = serde_json::from_value(config).unwrap();
+        let provider = Providers::shipped().get("ollama").unwrap().clone();
+        let client = HttpClient::new().unwrap();
+        Arc::new(Channel::new(provider, config, &keys, client))
+    };
+    let channels = vec![
+        channel("first", &[]),
+        channel("second", &[("m1", "m1-large")]),
+    ];
+    let router = Router::new(channels, Vec::new(), Default::default()).unwrap();
+    let models = Models::new()
+        .with("rehearsal", Arc::new(Rehearsal::demo().unwrap()))
+        .with_router(router)
+        .with_default("second/m1");
+    of_models(models)
+}
+
+#[test]
+fn who_will_be_asked_is_known_before() {
+    let port = house();
+    for (name, channel, provider, format, model) in [
+        ("m1", "first", "ollama", Some("openai"), "m1"),
+        ("second/m1", "second", "ollama", Some("openai"), "m1-large"),
+        ("", "second", "ollama", Some("openai"), "m1-large"),
+        ("rehearsal", "rehearsal", "rehearsal", None, "rehearsal"),
+    ] {
+        let found = port.find(name).unwrap().unwrap();
+        let told = (found.channel.as_str(), found.provider.as_str());
+        assert_eq!(told, (channel, provider), "{name}");
+        assert_eq!(found.format.as_deref(), format, "{name}");
+        assert_eq!(found.model, model, "{name}");
+    }
+    assert_eq!(port.find("nowhere/m1").unwrap_err().code, "model.unknown");
 }

@@ -155,8 +155,10 @@ fn guidance_and_nudges_are_the_users_words() {
         "<user_guidance>\nfaster\n\nand kinder\n</user_guidance>"
     );
     for locale in [Locale::En, Locale::Zh] {
-        let said = nudge("output/direct_output.md", locale);
+        let said = nudge(Some("output/direct_output.md"), locale);
         let text = said["content"].as_str().unwrap();
         assert!(text.contains("output/direct_output.md") && text.contains("workspace.finish"));
+        let without = nudge(None, locale);
+        assert!(!without["content"].as_str().unwrap().contains(".md"));
     }
 }

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use innkeeper_protocol::{Locale, Observation, render_observation};
+use innkeeper_protocol::{Locale, Observation, render_observation_within};
 use serde_json::{Value as Json, json};
 
+use crate::limits::MAX_SHOWN_READ_CHARS;
 use crate::run::{CallState, Turn};
+
+const GUIDANCE: &str = "<user_guidance>";
 
 /// The reply and its observations. Every native call is answered by a message of its own, in their order, also where it
 /// was never run: providers refuse a conversation in which one is left open.
@@ -28,14 +31,14 @@ pub fn after_turn(turn: &Turn, arrived: &[Arc<Observation>]) -> Vec<Json> {
             let own = call.provider_id.as_deref();
             let at = own.and_then(|own| native.iter().position(|id| *id == own));
             match at.and_then(|at| answered.get_mut(at)) {
-                Some(place @ None) => *place = Some(render_observation(observation)),
-                _ => texts.push(render_observation(observation)),
+                Some(place @ None) => *place = Some(told(observation)),
+                _ => texts.push(told(observation)),
             }
         }
-        texts.extend(block.notes.iter().map(render_observation));
+        texts.extend(block.notes.iter().map(told));
     }
-    texts.extend(turn.notes.iter().map(render_observation));
-    texts.extend(arrived.iter().map(|task| render_observation(task)));
+    texts.extend(turn.notes.iter().map(told));
+    texts.extend(arrived.iter().map(|task| told(task)));
     for (id, answer) in native.iter().zip(answered) {
         let content = answer.unwrap_or_else(|| "Observation: this call was not run".to_owned());
         messages.push(json!({"role": "tool", "tool_call_id": id, "content": content}));
@@ -46,6 +49,25 @@ pub fn after_turn(turn: &Turn, arrived: &[Arc<Observation>]) -> Vec<Json> {
     messages
 }
 
+/// What came of the last turn, as the model reads it: all that was said since its reply, but for what a person said.
+pub fn observations(sent: &[Arc<Json>]) -> Vec<String> {
+    let is_reply = |message: &Arc<Json>| message["role"] == "assistant";
+    let Some(reply) = sent.iter().rposition(is_reply) else {
+        return Vec::new();
+    };
+    let since = sent.iter().skip(reply + 1);
+    let texts = since.filter_map(|message| message["content"].as_str());
+    texts
+        .filter(|text| !text.starts_with(GUIDANCE))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Each tool's results were cut to what it may show, which is more for one that reads files in parts.
+fn told(observation: &Observation) -> String {
+    render_observation_within(observation, MAX_SHOWN_READ_CHARS)
+}
+
 fn id(call: &Json) -> Option<&str> {
     call.get("id").and_then(Json::as_str)
 }
@@ -53,19 +75,24 @@ fn id(call: &Json) -> Option<&str> {
 /// What a person says while the agent is at work.
 pub fn guidance<'t>(texts: impl IntoIterator<Item = &'t str>) -> Json {
     let texts: Vec<&str> = texts.into_iter().collect();
-    let content = format!("<user_guidance>\n{}\n</user_guidance>", texts.join("\n\n"));
+    let content = format!("{GUIDANCE}\n{}\n</user_guidance>", texts.join("\n\n"));
     json!({"role": "user", "content": content})
 }
 
-/// For a writer that has answered instead of writing.
-pub fn nudge(path: &str, locale: Locale) -> Json {
+/// For a writer that has answered instead of writing; `path` is where its answer was kept, if there was room for it.
+pub fn nudge(path: Option<&str>, locale: Locale) -> Json {
+    let kept = match (path, locale) {
+        (Some(path), Locale::En) => format!(" It was kept as {path}."),
+        (Some(path), Locale::Zh) => format!("它已保存为 {path}。"),
+        (None, _) => String::new(),
+    };
     let content = match locale {
         Locale::En => format!(
-            "Your last message called no tool, so nobody has seen it. It was kept as {path}. Put what the reader is to see \
+            "Your last message called no tool, so nobody has seen it.{kept} Put what the reader is to see \
              into a file with workspace.write_file, publish it with workspace.commit, and end with workspace.finish."
         ),
         Locale::Zh => format!(
-            "你上一条消息没有调用任何工具，所以没有人看到它。它已保存为 {path}。请用 workspace.write_file 把要给读者看的内容写进文件，\
+            "你上一条消息没有调用任何工具，所以没有人看到它。{kept}请用 workspace.write_file 把要给读者看的内容写进文件，\
              用 workspace.commit 提交，最后调用 workspace.finish。"
         ),
     };

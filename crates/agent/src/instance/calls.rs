@@ -1,10 +1,11 @@
 //! Runs the calls of a reply, each written down before it acts and when it has.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use innkeeper_protocol::event::CallId;
-use innkeeper_protocol::{ErrorCode, Observation, Outcome};
+use innkeeper_protocol::{ErrorCode, Observation, OnError, Outcome};
 use innkeeper_tools::policy::ApprovalRequest;
 use innkeeper_tools::{BlockOptions, CallEnd, CallListener, Settled, Starting, ToolError};
 
@@ -26,13 +27,18 @@ impl AgentInstance {
                 Some((parsed.into_owned(), turn.blocks.get(block)?.clone()))
             })
             .await;
-        let Some((parsed, planned)) = found else {
+        let Some((mut parsed, planned)) = found else {
             let input = Input::BlockEnded {
                 block,
                 notes: Vec::new(),
             };
             return self.fed(self.log.record(input).await).await;
         };
+        for (call, planned) in parsed.calls.iter_mut().zip(&planned.calls) {
+            if planned.is_early_finish() {
+                call.on_error = OnError::Continue;
+            }
+        }
         let settled = planned.calls.iter().map(|call| match &call.state {
             CallState::Ended { observation, full } => Some(Settled {
                 observation: (**observation).clone(),
@@ -45,6 +51,7 @@ impl AgentInstance {
             session: self.session.clone(),
             closing: self.shared.closing.clone(),
             calls: planned.calls.iter().map(|call| call.call.clone()).collect(),
+            open: AtomicUsize::new(planned.calls.iter().filter(|call| call.is_open()).count()),
         };
         let options = BlockOptions {
             names: planned
@@ -65,9 +72,8 @@ impl AgentInstance {
             block,
             notes: ran.notes,
         };
-        // Nothing waits for this by itself: what comes next is written after it.
-        let submitted = self.log.submit(vec![ended], Brought::default()).await;
-        self.fed(submitted.map(drop)).await
+        self.fed(self.log.hold(ended, Brought::default()).await)
+            .await
     }
 }
 
@@ -76,6 +82,8 @@ struct Listener {
     log: RunLog,
     session: Arc<WorkspaceSession>,
     calls: Vec<CallId>,
+    /// How many of them have no end.
+    open: AtomicUsize,
     closing: CancellationToken,
 }
 
@@ -162,8 +170,14 @@ impl CallListener for Listener {
         let brought = Brought {
             blobs: staged.blobs,
         };
-        match self.log.submit(vec![input], brought).await {
-            Ok(_) => {
+        // The end of the block follows at once on the end of its last call, and takes it along.
+        let is_last = self.open.fetch_sub(1, Ordering::AcqRel) == 1;
+        let recorded = match is_last {
+            true => self.log.hold(input, brought).await,
+            false => self.log.submit(vec![input], brought).await.map(drop),
+        };
+        match recorded {
+            Ok(()) => {
                 self.session.journaled(&call);
                 Ok(())
             }

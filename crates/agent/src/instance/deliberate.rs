@@ -1,18 +1,20 @@
 //! One turn of thinking: the deliberation workflow runs with the conversation, and what the model said comes back as it is.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use innkeeper_engine::port::{ModelPort, Services};
-use innkeeper_engine::{ExecutionOutcome, ExecutionStatus, NodeError, Plan, RunOptions};
-use innkeeper_protocol::{ErrorCode, Protocol, ToolDefinition, render_manifest};
+use innkeeper_engine::port::{ModelPort, Services, ToolPort};
+use innkeeper_engine::{ExecutionOutcome, ExecutionStatus, NodeError, Plan, RunOptions, Value};
+use innkeeper_protocol::{ErrorCode, Protocol, render_manifest};
 use innkeeper_tools::ToolError;
 use serde_json::{Map, Value as Json, json};
 
+use super::binding;
 use super::drive::{AgentInstance, Gone};
 use super::log::Brought;
+use super::offer::{Offered, Told};
 use super::tap::{self, Heard, Tap};
-use crate::profile::{Dialect, ToolDescription};
+use crate::context;
+use crate::profile::Dialect;
 use crate::run::{Created, Input, ModelTurn};
 
 /// Names under which a workflow of one's own may give its text, the first that is there.
@@ -24,6 +26,42 @@ const TEXTS: [&str; 6] = [
     "response_text",
     "reply",
 ];
+
+/// Names under which it may ask for what the agent knows about itself, and for what came of its last turn.
+const PRIVATE_STATE: [&str; 3] = ["private_state", "privateState", "PrivateState"];
+const OBSERVATIONS: [&str; 3] = ["observations", "last_observations", "Observations"];
+
+/// The conversation as workflows take it: what one turn adds is put to what the turn before has made.
+#[derive(Default)]
+pub(super) struct Conversation(Mutex<(Vec<Arc<Json>>, Value)>);
+
+impl Conversation {
+    fn of(&self, sent: &[Arc<Json>]) -> Value {
+        let mut known = self.lock();
+        let (before, value) = std::mem::take(&mut *known);
+        let goes_on = sent.len() >= before.len()
+            && before
+                .iter()
+                .zip(sent)
+                .all(|(one, other)| Arc::ptr_eq(one, other));
+        let (value, new) = match goes_on {
+            true => (value, sent.get(before.len()..).unwrap_or_default()),
+            false => (Value::null(), sent),
+        };
+        let value = value.extended(new.iter().map(|message| Json::clone(message)));
+        *known = (sent.to_vec(), value.clone());
+        value
+    }
+
+    /// A run that waits has no need of it.
+    pub(super) fn forget(&self) {
+        *self.lock() = Default::default();
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, (Vec<Arc<Json>>, Value)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl AgentInstance {
     pub(super) async fn deliberate(&self, round: u32) -> Result<(), Gone> {
@@ -40,23 +78,40 @@ impl AgentInstance {
                 return Ok(());
             }
         };
-        let input = match said {
-            Ok(turn) => Input::ModelReplied(Arc::new(turn)),
-            Err(failed) => *failed,
+        let (input, words) = match said {
+            Ok(turn) => {
+                let words = turn.read().response_text.trim().to_owned();
+                (Input::ModelReplied(Arc::new(turn)), words)
+            }
+            Err(failed) => (*failed, String::new()),
         };
         // A call that must not be made twice waits for the disk by itself.
         let submitted = self.log.submit(vec![input], Brought::default()).await;
         self.live.end();
-        self.fed(submitted.map(drop)).await
+        let fed = match submitted {
+            Ok(receipt) if !words.is_empty() => {
+                self.speak(&created, round, &words, receipt);
+                Ok(())
+            }
+            submitted => submitted.map(drop),
+        };
+        self.fed(fed).await
     }
 
     async fn think(&self, created: &Created, sent: &[Arc<Json>]) -> Result<ModelTurn, Box<Input>> {
         let plan = self.plan(created).await.map_err(|error| refused(&error))?;
+        let mut inputs = self.inputs(created, sent);
+        // A workflow of one's own takes what it has a use for.
+        inputs.retain(|name, _| plan.takes(name));
         let heard = Arc::new(Mutex::new(Heard::default()));
         let options = RunOptions {
-            inputs: self.inputs(created, sent),
+            inputs,
+            shared_inputs: match plan.takes("messages") {
+                true => vec![("messages".to_owned(), self.conversation.of(sent))],
+                false => Vec::new(),
+            },
             services: self
-                .services(heard.clone())
+                .services(created, heard.clone())
                 .map_err(|error| refused(&error))?,
             cancel: self.cancel.child_token(),
             is_nested: true,
@@ -90,6 +145,7 @@ impl AgentInstance {
         }
     }
 
+    /// All that a deliberation may ask for.
     fn inputs(&self, created: &Created, sent: &[Arc<Json>]) -> Map<String, Json> {
         let rules = &created.profile.agent;
         let mut parameters = created.parameters.clone();
@@ -98,11 +154,9 @@ impl AgentInstance {
             let definitions = self.definitions();
             definitions.iter().map(|tool| json!(tool.id)).collect()
         };
-        let messages: Vec<Json> = sent.iter().map(|message| Json::clone(message)).collect();
         let mut inputs = Map::new();
         let mut put = |name: &str, value: Json| inputs.insert(name.to_owned(), value);
-        put("messages", Json::Array(messages));
-        put("model", self.model_name(created).into());
+        put("model", binding::model_name(created).into());
         put("parameters", Json::Object(parameters));
         put("dialect", json!(rules.protocol));
         if rules.protocol == Dialect::Native {
@@ -112,32 +166,41 @@ impl AgentInstance {
             put("grammar", grammar.as_str().into());
             put("told_tools", names());
         }
+        for name in PRIVATE_STATE {
+            put(name, created.private_state.clone());
+        }
+        let observations = context::observations(sent);
+        for name in OBSERVATIONS {
+            put(name, observations.clone().into());
+        }
         inputs
     }
 
-    fn services(&self, heard: Arc<Mutex<Heard>>) -> Result<Services, ToolError> {
+    fn services(&self, created: &Created, heard: Arc<Mutex<Heard>>) -> Result<Services, ToolError> {
         let run = self.tools.within("deliberation")?;
         let services = self.shared.parts.workflows.services(run);
         let models = services.models.map(|models| -> Arc<dyn ModelPort> {
             Arc::new(Tap {
                 models,
-                live: self.live.clone(),
+                live: created.profile.run.stream.then(|| self.live.clone()),
                 heard,
             })
         });
-        Ok(Services { models, ..services })
+        let tools = services.tools.map(|tools| -> Arc<dyn ToolPort> {
+            let offered = self.definitions();
+            Arc::new(Told { tools, offered })
+        });
+        Ok(Services {
+            models,
+            tools,
+            ..services
+        })
     }
 
     /// The tools of this run, with what the profile says about them.
-    pub(super) fn definitions(&self) -> Arc<Vec<Arc<ToolDefinition>>> {
-        self.definitions
-            .get_or_init(|| {
-                let reach = &self.tools.caller().reach;
-                let tools = self.tools.snapshot().offered(reach);
-                let told = tools.map(|tool| described(tool, &self.descriptions));
-                Arc::new(told.collect())
-            })
-            .clone()
+    pub(super) fn definitions(&self) -> Offered {
+        let make = || self.shared.offers.of(&self.tools, &self.descriptions);
+        self.definitions.get_or_init(make).clone()
     }
 
     pub(super) fn manifest(&self, protocol: Protocol) -> String {
@@ -146,30 +209,6 @@ impl AgentInstance {
         let manifest = render_manifest(tools, protocol, self.shared.parts.locale);
         manifest.text().unwrap_or_default().to_owned()
     }
-}
-
-/// A tool in the words of the profile.
-fn described(
-    tool: &Arc<ToolDefinition>,
-    descriptions: &BTreeMap<String, ToolDescription>,
-) -> Arc<ToolDefinition> {
-    let Some(told) = descriptions.get(tool.id.as_str()) else {
-        return tool.clone();
-    };
-    let mut own = ToolDefinition::clone(tool);
-    if let Some(description) = &told.description {
-        own.description.clone_from(description);
-    }
-    for (parameter, text) in &told.properties {
-        let place = own.parameters.get_mut("properties");
-        if let Some(schema) = place
-            .and_then(|all| all.get_mut(parameter))
-            .and_then(Json::as_object_mut)
-        {
-            schema.insert("description".to_owned(), text.as_str().into());
-        }
-    }
-    Arc::new(own)
 }
 
 /// What a deliberation gave: the whole response, or a text under one of the usual names.
@@ -207,7 +246,9 @@ fn said(outcome: &ExecutionOutcome, heard: &Heard) -> Result<ModelTurn, Box<Inpu
             .cloned()
             .unwrap_or_else(|| json!({"role": "assistant", "content": words})),
         model: text("model").unwrap_or_default().to_owned(),
-        response_id: text("id").map(str::to_owned),
+        response_id: text("id")
+            .map(str::to_owned)
+            .or_else(|| heard.response_id.clone()),
         finish_reason: text("finish_reason").map(str::to_owned),
         cost: usage.get("cost").and_then(Json::as_f64),
         usage: match usage.is_empty() {

@@ -7,12 +7,13 @@ use async_trait::async_trait;
 use innkeeper_protocol::ErrorCode;
 use innkeeper_protocol::event::{CallId, CommitId};
 use innkeeper_tools::ToolError;
+use jiff::Timestamp;
 use serde_json::Value as Json;
 
 use super::drive::{AgentInstance, Gone};
 use super::log::{Brought, RecordError};
 use crate::chat::ChatView;
-use crate::limits::COMMIT_TIMEOUT;
+use crate::limits::{COMMIT_GRACE, COMMIT_TIMEOUT};
 use crate::run::{CommitAnswer, Input, Why};
 use crate::workspace::{CommitReceipt, CommitRefused, CommitRequest, RunDoor};
 
@@ -81,7 +82,13 @@ impl AgentInstance {
         path: &str,
     ) -> Result<CommitReceipt, CommitRefused> {
         self.session.rest();
+        self.conversation.forget();
+        let asked_at = self
+            .log
+            .read(|run| run.commit(commit).map(|commit| commit.asked_at))
+            .await;
         let limit = self.commit_timeout().await;
+        let left = self.time_for_host(asked_at).await;
         let answered = async {
             loop {
                 let changed = self.log.changed();
@@ -114,10 +121,10 @@ impl AgentInstance {
             biased;
             answer = answered => answer,
             () = self.cancel.cancelled() => Err(CommitRefused::Stopped),
-            () = after(limit) => {
+            () = after(left) => {
                 let millis = limit.map_or(0, |limit| limit.as_millis() as u64);
                 let refused = CommitRefused::TimedOut { path: path.to_owned(), millis };
-                let input = Input::CommitFailed { commit: commit.clone(), message: refused.to_string() };
+                let input = Input::CommitFailed { commit: commit.clone(), message: refused.to_string(), timed_out: true };
                 // If the host was quicker after all, that counts.
                 match self.log.record(input).await {
                     Ok(()) => Err(refused),
@@ -159,6 +166,13 @@ impl AgentInstance {
         }
     }
 
+    /// What is left of it for a host that was first asked then. After a restart it gets at least a little.
+    pub(super) async fn time_for_host(&self, asked_at: Option<Timestamp>) -> Option<Duration> {
+        let limit = self.commit_timeout().await?;
+        let now = self.shared.parts.clock.now();
+        Some(time_left(limit, asked_at.unwrap_or(now), now))
+    }
+
     /// A commit that a process which is gone has asked for.
     pub(super) async fn await_commit(&self, commit: CommitId) -> Result<(), Gone> {
         let path = self
@@ -173,6 +187,12 @@ impl AgentInstance {
             _ => Ok(()),
         }
     }
+}
+
+fn time_left(limit: Duration, asked_at: Timestamp, now: Timestamp) -> Duration {
+    let since = now.duration_since(asked_at);
+    let since = Duration::try_from(since).unwrap_or_default();
+    limit.saturating_sub(since).max(limit.min(COMMIT_GRACE))
 }
 
 pub(super) async fn after(limit: Option<Duration>) {
@@ -207,6 +227,35 @@ fn told(error: RecordError) -> ToolError {
         },
         RecordError::Journal(error) => {
             ToolError::new(ErrorCode::WorkspaceStorageFailed, error.to_string()).permanent()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_has_its_time_from_when_it_was_first_asked() {
+        let second = Duration::from_secs;
+        for (limit, since, left) in [
+            (600, 0, 600),
+            (600, 400, 200),
+            // Asked again after a restart, it can still answer.
+            (600, 590, 30),
+            (600, 86_400, 30),
+            (5, 0, 5),
+            (5, 86_400, 5),
+            // A clock that was set back.
+            (600, -50, 600),
+        ] {
+            let asked_at = Timestamp::from_second(1_000_000).unwrap();
+            let now = Timestamp::from_second(1_000_000 + since).unwrap();
+            assert_eq!(
+                time_left(second(limit), asked_at, now),
+                second(left),
+                "{since}"
+            );
         }
     }
 }

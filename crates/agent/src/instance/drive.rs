@@ -5,14 +5,17 @@ use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use innkeeper_protocol::{ErrorCode, Observation, ToolDefinition};
+use innkeeper_protocol::{ErrorCode, Observation};
 use innkeeper_tools::ToolRun;
 use tokio_util::sync::CancellationToken;
 
 use super::AgentError;
+use super::deliberate::Conversation;
 use super::live::Live;
 use super::log::{Brought, RecordError, RunLog};
+use super::offer::Offered;
 use super::runtime::Shared;
+use super::speak::Spoken;
 use crate::chat::ChatView;
 use crate::profile::ToolDescription;
 use crate::run::{Input, Step, Why};
@@ -34,7 +37,9 @@ pub(crate) struct AgentInstance {
     /// What the profile says about tools.
     pub(super) descriptions: BTreeMap<String, ToolDescription>,
     /// The tools as they are told; made when they are first needed.
-    pub(super) definitions: OnceLock<Arc<Vec<Arc<ToolDefinition>>>>,
+    pub(super) definitions: OnceLock<Offered>,
+    pub(super) conversation: Conversation,
+    pub(super) spoken: Spoken,
 }
 
 /// The journal cannot be written: this process can do nothing more for the run.
@@ -44,6 +49,10 @@ impl AgentInstance {
     pub(super) async fn drive(&self) {
         while !self.is_let_go() {
             let step = self.log.read(|run| run.next()).await;
+            // The next request goes to the disk with what came before it; everything else may take its time.
+            if !matches!(step, Step::Ask { .. }) && self.log.send_held().await.is_err() {
+                break;
+            }
             match step {
                 Step::Paused | Step::Over { .. } => break,
                 step => {
@@ -53,8 +62,13 @@ impl AgentInstance {
                 }
             }
         }
+        if self.log.read(|run| run.is_over()).await {
+            // What was dropped in the middle may have left something behind.
+            self.tools.stop();
+            self.tools.settle().await;
+        }
         self.log.flush().await;
-        self.live.end();
+        self.live.close();
     }
 
     /// A step, as long as the run has time for it. Waiting for a person takes none.
@@ -62,22 +76,12 @@ impl AgentInstance {
         if step == Step::Stop {
             return self.take(step).await;
         }
-        let mut work = self.take(step);
-        loop {
-            let left = self.log.read(|run| run.left().wall_time_ms).await;
-            let Some(millis) = left else {
-                return work.await;
-            };
-            tokio::select! {
-                biased;
-                done = &mut work => return done,
-                () = tokio::time::sleep(Duration::from_millis(millis.max(1))) => {}
-            }
-            if !self.log.read(|run| run.waits_for_a_person()).await {
-                break;
-            }
+        // Side by side: what the work waits for must not wait for whoever looks at the clock.
+        tokio::select! {
+            biased;
+            done = self.take(step) => return done,
+            () = self.log.out_of_time() => {}
         }
-        drop(work);
         let message = "the run has used all the time that its profile gives it; raise agent.budget.maxWallTimeMs, or resume it";
         let error = AgentError::new(ErrorCode::ToolBudgetExhausted, message);
         self.fail(error.because("agent.time_budget_exhausted"))
@@ -98,7 +102,7 @@ impl AgentInstance {
             Step::Deliberate { round, .. } => Box::pin(self.deliberate(round)),
             Step::Rest { millis } => Box::pin(self.rest(millis)),
             Step::RunBlock { block } => Box::pin(self.run_block(block)),
-            Step::AwaitTasks { .. } => Box::pin(self.await_tasks()),
+            step @ Step::AwaitTasks { .. } => Box::pin(self.await_tasks(step)),
             Step::AwaitHostCommit { commit } => Box::pin(self.await_commit(commit)),
             Step::CommitPersist => Box::pin(self.commit_persist()),
             Step::UpdateMetadata { update_id } => Box::pin(self.update_metadata(update_id)),
@@ -115,17 +119,30 @@ impl AgentInstance {
         self.fed(self.log.record(Input::Rested).await).await
     }
 
-    /// Nothing of the run is under way but what runs in the background.
+    /// Nothing of the run is under way but what runs in the background; what that came to is told first.
     async fn stop(&self) -> Result<(), Gone> {
         self.tools.stop();
         self.tools.settle().await;
+        self.tell_ended_tasks().await?;
+        if !self.is_still(&Step::Stop).await {
+            return Ok(());
+        }
         self.fed(self.log.record(Input::Stopped).await).await
     }
 
-    async fn await_tasks(&self) -> Result<(), Gone> {
+    /// Whether this is still what is to be done. Whoever is about to wait asks after they have begun to listen.
+    pub(super) async fn is_still(&self, step: &Step) -> bool {
+        self.log.read(|run| run.next() == *step).await
+    }
+
+    async fn await_tasks(&self, step: Step) -> Result<(), Gone> {
+        let changed = self.log.changed();
+        if !self.is_still(&step).await {
+            return Ok(());
+        }
         tokio::select! {
             () = self.tools.any_task_ended() => {}
-            () = self.log.changed() => return Ok(()),
+            () = changed => return Ok(()),
             () = self.cancel.cancelled() => return Ok(()),
         }
         self.tell_ended_tasks().await

@@ -2,7 +2,7 @@
 
 use super::drive::{AgentInstance, Gone};
 use super::log::Brought;
-use crate::run::Input;
+use crate::run::{Input, Step};
 use crate::workspace::persist;
 
 impl AgentInstance {
@@ -32,7 +32,14 @@ impl AgentInstance {
             return self.fed(self.log.record(input).await).await;
         };
         let changed = self.log.changed();
-        let limit = super::door::after(self.commit_timeout().await);
+        let step = Step::UpdateMetadata {
+            update_id: Some(update_id.clone()),
+        };
+        if !self.is_still(&step).await {
+            return Ok(());
+        }
+        let asked_at = self.log.read(|run| run.update_asked_at()).await;
+        let limit = super::door::after(self.time_for_host(asked_at).await);
         tokio::select! {
             () = changed => Ok(()),
             () = self.cancel.cancelled() => Ok(()),

@@ -1,7 +1,9 @@
 //! What can go wrong with a run, told to whoever asked for something.
 
 use innkeeper_protocol::ErrorCode;
+use innkeeper_protocol::event::RunId;
 use innkeeper_store::StoreError;
+use innkeeper_tools::ToolError;
 
 /// One sentence with place, cause and remedy, under a stable code.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -42,6 +44,41 @@ impl From<StoreError> for AgentError {
             error => {
                 Self::new(ErrorCode::AgentInternalError, error.to_string()).because(error.code())
             }
+        }
+    }
+}
+
+impl From<ToolError> for AgentError {
+    fn from(error: ToolError) -> Self {
+        Self {
+            code: error.code,
+            message: error.message,
+            reason: error.reason,
+        }
+    }
+}
+
+/// Why waiting for a run did not come to where the run is over or rests.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum WaitError {
+    /// It is not over and nobody drives it: it could not be written down. All that was told of it is on disk.
+    #[error(
+        "the run '{run}' has stopped, since its journal cannot be written: {cause}; mend that, then `innkeeper runs resume {run}`"
+    )]
+    Stopped { run: RunId, cause: StoreError },
+    /// Nothing is known of it, or it cannot be read.
+    #[error(transparent)]
+    Unknown(#[from] AgentError),
+}
+
+impl From<WaitError> for AgentError {
+    fn from(error: WaitError) -> Self {
+        let message = error.to_string();
+        match error {
+            WaitError::Stopped { cause, .. } => {
+                Self::new(ErrorCode::AgentTransient, message).because(cause.code())
+            }
+            WaitError::Unknown(error) => error,
         }
     }
 }

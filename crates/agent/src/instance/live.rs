@@ -72,8 +72,15 @@ pub struct LiveCall {
 pub(crate) struct Live(Arc<Inner>);
 
 struct Inner {
-    updates: broadcast::Sender<LiveUpdate>,
+    updates: Mutex<Updates>,
     turn: Mutex<Turn>,
+}
+
+/// Room for updates is only made where somebody follows: nearly all runs wait, and nobody looks.
+enum Updates {
+    Unfollowed,
+    Followed(broadcast::Sender<LiveUpdate>),
+    Closed,
 }
 
 #[derive(Default)]
@@ -90,15 +97,25 @@ struct Turn {
 impl Live {
     pub(crate) fn new() -> Self {
         Self(Arc::new(Inner {
-            updates: broadcast::Sender::new(MAX_LIVE_UPDATES),
+            updates: Mutex::new(Updates::Unfollowed),
             turn: Mutex::default(),
         }))
     }
 
     pub(crate) fn follow(&self) -> LiveFollower {
         let turn = self.lock();
+        let mut updates = self.updates();
+        let receiver = match &*updates {
+            Updates::Followed(sender) => sender.subscribe(),
+            Updates::Closed => broadcast::channel(1).1,
+            Updates::Unfollowed => {
+                let (sender, receiver) = broadcast::channel(MAX_LIVE_UPDATES);
+                *updates = Updates::Followed(sender);
+                receiver
+            }
+        };
         LiveFollower {
-            updates: self.0.updates.subscribe(),
+            updates: receiver,
             snapshot: Some(Arc::new(turn.shown.clone())),
             live: self.clone(),
         }
@@ -228,12 +245,30 @@ impl Live {
         });
     }
 
+    /// The run is not driven any more: there will be no further turn.
+    pub(crate) fn close(&self) {
+        self.end();
+        *self.updates() = Updates::Closed;
+    }
+
     /// Costs nothing where nobody follows.
     fn tell(&self, update: impl FnOnce() -> LiveUpdate) {
-        if self.0.updates.receiver_count() > 0 {
-            // Everybody may have gone in the meantime.
-            let _ = self.0.updates.send(update());
+        let mut updates = self.updates();
+        match &*updates {
+            Updates::Followed(sender) if sender.receiver_count() > 0 => {
+                // Everybody may have gone in the meantime.
+                let _ = sender.send(update());
+            }
+            Updates::Followed(_) => *updates = Updates::Unfollowed,
+            Updates::Unfollowed | Updates::Closed => {}
         }
+    }
+
+    fn updates(&self) -> MutexGuard<'_, Updates> {
+        self.0
+            .updates
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, Turn> {

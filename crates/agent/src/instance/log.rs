@@ -4,19 +4,26 @@
 //! nothing more is taken until it has been read from there again.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::{Arc, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
 
+use innkeeper_protocol::ErrorCode;
 use innkeeper_protocol::event::{
     EventId, RunEvent, RunEventKind, RunId, RunStatus, Timestamp as EventTime,
 };
 use innkeeper_store::journal::{CommittedMessage, Entry, RunJournal, RunUpdate, Written};
-use innkeeper_store::{Blob, StoreError, Tree};
+use innkeeper_store::{Blob, BlobId, StoreError, Tree};
 use innkeeper_tools::Clock;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::{Mutex, OwnedMutexGuard, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::limits::STEPS_BETWEEN_SNAPSHOTS;
-use crate::run::{AgentRun, CommitAnswer, Draft, Input, Misfit, Stamped};
+use crate::run::{AgentRun, CommitAnswer, Draft, Input, Misfit, Stamped, Why};
+use crate::workspace::WorkspaceSession;
+use crate::workspace::state::{FileChange, How, WorkspaceChange};
 
 /// Cheap to clone; clones are the same run.
 #[derive(Clone)]
@@ -26,7 +33,9 @@ struct Inner {
     run: RunId,
     journal: Arc<dyn RunJournal>,
     clock: Arc<dyn Clock>,
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
+    /// Follows what the run's workspace becomes.
+    session: Arc<WorkspaceSession>,
     /// Entries that nobody waits for.
     pending: std::sync::Mutex<VecDeque<Written>>,
     /// Counts what the run was fed.
@@ -123,7 +132,10 @@ struct State {
     run: AgentRun,
     last_seq: u64,
     since_snapshot: u32,
+    held: Option<Held>,
 }
+
+type Locked = OwnedMutexGuard<State>;
 
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub(crate) enum RecordError {
@@ -148,16 +160,19 @@ impl RunLog {
         journal: Arc<dyn RunJournal>,
         clock: Arc<dyn Clock>,
         let_go: CancellationToken,
+        session: Arc<WorkspaceSession>,
     ) -> Self {
         Self(Arc::new(Inner {
             run: run.created().run_id.clone(),
             journal,
             clock,
-            state: Mutex::new(State {
+            state: Arc::new(Mutex::new(State {
                 run,
                 last_seq,
                 since_snapshot: 0,
-            }),
+                held: None,
+            })),
+            session,
             pending: std::sync::Mutex::default(),
             fed: watch::Sender::new(last_seq),
             broken: Fault::default(),
@@ -178,8 +193,30 @@ impl RunLog {
         }
     }
 
+    /// When the run has used up its time for work; never where it has no limit. Waiting for people takes none of it.
+    pub(crate) async fn out_of_time(&self) {
+        loop {
+            let changed = self.changed();
+            let now = self.0.clock.now();
+            let (left, is_parked) = self.read(|run| (run.time_left(now), run.is_parked())).await;
+            match left {
+                None => return std::future::pending().await,
+                Some(_) if is_parked => changed.await,
+                Some(Duration::ZERO) => return,
+                // It may be parked in the meantime, so this is looked at again.
+                Some(left) => tokio::time::sleep(left).await,
+            }
+        }
+    }
+
     /// Until all that was recorded is on disk, or will never be.
     pub(crate) async fn flush(&self) {
+        // What could not be sent has broken the log, which whoever asks is told.
+        let _ = self.send_held().await;
+        self.written().await;
+    }
+
+    async fn written(&self) {
         loop {
             let next = self.0.pending().pop_front();
             let Some(written) = next else { return };
@@ -224,75 +261,181 @@ impl RunLog {
         inputs: Vec<Input>,
         brought: Brought,
     ) -> Result<Receipt, RecordError> {
+        let mut state = self.0.state.clone().lock_owned().await;
+        let taken = self.take(&mut state, inputs, brought);
+        let written = self.send(state).await;
+        taken?;
+        Ok(Receipt {
+            written: written?,
+            log: self.clone(),
+        })
+    }
+
+    /// Goes to the disk with what is submitted next. For what is followed at once by something else; whoever drives the
+    /// run sees to it that something is.
+    pub(crate) async fn hold(&self, input: Input, brought: Brought) -> Result<(), RecordError> {
         let mut state = self.0.state.lock().await;
+        self.take(&mut state, vec![input], brought)
+    }
+
+    /// Sends what is held.
+    pub(crate) async fn send_held(&self) -> Result<(), RecordError> {
+        let state = self.0.state.clone().lock_owned().await;
+        let written = self.send(state).await?;
+        drop(Receipt {
+            written,
+            log: self.clone(),
+        });
+        Ok(())
+    }
+
+    /// Changes the run. What comes of it waits for [`Self::send`].
+    fn take(
+        &self,
+        state: &mut State,
+        inputs: Vec<Input>,
+        mut brought: Brought,
+    ) -> Result<(), RecordError> {
         self.0.settle();
         if let Some(error) = self.0.journal_fault() {
             return Err(error.into());
         }
         let at = self.0.clock.now();
-        let mut applied = Vec::with_capacity(inputs.len());
-        let mut drafts = Vec::new();
-        let mut misfit = None;
-        let before = standing(&state.run);
         for input in inputs {
+            let before = standing(&state.run);
             let stamped = Stamped { at, input };
-            match state.run.apply(&stamped) {
-                Ok(told) => {
-                    drafts.extend(told);
-                    applied.push(stamped);
-                }
-                Err(why) => {
-                    misfit = Some(why);
-                    break;
-                }
+            let drafts = state.run.apply(&stamped)?;
+            self.0.fed.send_modify(|fed| *fed += 1);
+            let mut kept = kept(&state.run, &drafts);
+            if let Some((change, blob)) = kept.captured.take() {
+                self.0.session.changed(&change, vec![blob.clone()]);
+                brought.blobs.push(blob);
             }
+            self.0.session.sent(&brought.blobs);
+            let events = numbered(&self.0.run, state.last_seq, at, drafts);
+            state.last_seq += events.len() as u64;
+            let held = state.held.get_or_insert_with(|| Held::since(before));
+            held.applied.push(stamped);
+            held.events.extend(events);
+            held.trees.extend(kept.tree);
+            held.blobs.append(&mut brought.blobs);
         }
-        if applied.is_empty() {
-            return match misfit {
-                Some(why) => Err(why.into()),
-                None => Ok(Receipt {
-                    written: None,
-                    log: self.clone(),
-                }),
-            };
-        }
-        let kept = kept(&state.run, &drafts);
-        let events = numbered(&self.0.run, state.last_seq, at, drafts);
-        let count = events.len() as u64;
-        let entry = self.entry(&mut state, &applied, events, before, brought, kept);
-        let submitted = match entry {
-            Ok(entry) => self.0.journal.submit(entry).await,
-            Err(error) => Err(error),
+        Ok(())
+    }
+
+    /// `None`: there was nothing to be sent. Whoever waits for it may give up at any time: what the run has taken is handed
+    /// in all the same, and nothing comes before it.
+    async fn send(&self, mut state: Locked) -> Result<Option<Written>, RecordError> {
+        // Every entry goes on from the event before it, so that none can be missing unnoticed. What tells nothing waits for
+        // what does: read without it, the run does it again.
+        let is_told = |held: &mut Held| !held.events.is_empty();
+        let Some(held) = state.held.take_if(is_told) else {
+            return Ok(None);
         };
-        let written = match submitted {
-            Ok(written) => written,
+        let brought: Vec<BlobId> = held.blobs.iter().map(|blob| blob.id.clone()).collect();
+        let journal = self.0.journal.clone();
+        let entry = self.entry(&mut state, held);
+        let mut submitting: Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(async move {
+            match entry {
+                Ok(entry) => journal.submit(entry).await,
+                Err(error) => Err(error),
+            }
+        });
+        // As a rule it is handed in at once.
+        let at_once = poll_fn(|context| Poll::Ready(submitting.as_mut().poll(context))).await;
+        if let Poll::Ready(Ok(written)) = at_once {
+            return Ok(Some(self.noted(written, brought)));
+        }
+        let (tell, told) = oneshot::channel();
+        let log = self.clone();
+        tokio::spawn(async move {
+            let submitted = match at_once {
+                Poll::Ready(submitted) => submitted,
+                Poll::Pending => submitting.await,
+            };
+            let submitted = match submitted {
+                Ok(written) => Ok(log.noted(written, brought)),
+                Err(error) => Err(log.refused(&mut state, error).await),
+            };
+            drop(state);
+            if let Err(Ok(written)) = tell.send(submitted) {
+                log.0.pending().push_back(written);
+            }
+        });
+        let submitted = told.await;
+        submitted.map_or(Err(StoreError::Closed.into()), |written| written.map(Some))
+    }
+
+    /// The workspace hears of it when its contents are on disk.
+    fn noted(&self, written: Written, brought: Vec<BlobId>) -> Written {
+        if brought.is_empty() {
+            return written;
+        }
+        let session = self.0.session.clone();
+        Written::new(async move {
+            let written = written.wait().await;
+            if written.is_ok() {
+                session.saved(&brought);
+            }
+            written
+        })
+    }
+
+    /// A journal that will never take an entry is no broken disk: the run fails where the journal ends.
+    async fn refused(&self, state: &mut State, error: StoreError) -> RecordError {
+        let is_final = matches!(
+            error,
+            StoreError::TooLarge { .. } | StoreError::TooDeep { .. }
+        );
+        let failed = match is_final {
+            true => self.fail(state, &error).await,
+            false => Err(error.clone()),
+        };
+        match failed {
+            Ok(()) => RecordError::Misfit(Misfit {
+                why: Why::Over,
+                message: format!("The run has failed: {error}"),
+            }),
             Err(error) => {
                 self.0.broke(error.clone());
-                return Err(error.into());
+                error.into()
             }
-        };
-        state.last_seq += count;
-        self.0.fed.send_modify(|fed| *fed += 1);
-        match misfit {
-            Some(why) => Err(why.into()),
-            None => Ok(Receipt {
-                written: Some(written),
-                log: self.clone(),
-            }),
         }
     }
 
-    fn entry(
-        &self,
-        state: &mut State,
-        applied: &[Stamped],
-        events: Vec<RunEvent>,
-        before: (u64, RunStatus),
-        mut brought: Brought,
-        kept: Kept,
-    ) -> Result<Entry, StoreError> {
-        brought.blobs.extend(kept.captured);
-        let trees = kept.tree.into_iter().collect();
+    /// From the journal, without what it does not take.
+    async fn fail(&self, state: &mut State, why: &StoreError) -> Result<(), StoreError> {
+        self.written().await;
+        let replay = self.0.journal.replay(&self.0.run).await?;
+        let replay = replay.ok_or_else(|| StoreError::NoRun(self.0.run.to_string()))?;
+        let unreadable = |cause: String| StoreError::Read { cause };
+        *state = State {
+            run: super::recovery::replayed(&replay).map_err(unreadable)?,
+            last_seq: replay.record.last_seq,
+            since_snapshot: 0,
+            held: None,
+        };
+        let failed = Input::Failed {
+            code: ErrorCode::AgentInternalError,
+            message: format!(
+                "A step of the run cannot be written down: {why}; resume it, and let it do this in smaller parts"
+            ),
+            reason: Some(why.code().to_owned()),
+        };
+        // One that is being ended already has its end before it.
+        if self.take(state, vec![failed], Brought::default()).is_err() {
+            return Ok(());
+        }
+        let Some(held) = state.held.take() else {
+            return Ok(());
+        };
+        let entry = self.entry(state, held)?;
+        let written = self.0.journal.submit(entry).await?;
+        self.0.pending().push_back(written);
+        Ok(())
+    }
+
+    fn entry(&self, state: &mut State, held: Held) -> Result<Entry, StoreError> {
         let failed = |error: serde_json::Error| StoreError::Write {
             cause: error.to_string(),
         };
@@ -304,11 +447,12 @@ impl RunLog {
                 Some(serde_json::to_string(&state.run).map_err(failed)?.into())
             }
         };
+        let before = held.before;
         let (commits, status) = standing(&state.run);
         Ok(Entry {
             run: self.0.run.clone(),
-            input: serde_json::to_string(applied).map_err(failed)?.into(),
-            events,
+            input: serde_json::to_string(&held.applied).map_err(failed)?.into(),
+            events: held.events,
             update: RunUpdate {
                 status: (status != before.1).then_some(status),
                 commit_count: (commits != before.0).then_some(commits),
@@ -317,10 +461,32 @@ impl RunLog {
                     false => None,
                 },
             },
-            blobs: brought.blobs,
-            trees,
+            blobs: held.blobs,
+            trees: held.trees,
             snapshot,
         })
+    }
+}
+
+/// Inputs that the run has taken, on their way into one entry.
+struct Held {
+    /// Where the run stood.
+    before: (u64, RunStatus),
+    applied: Vec<Stamped>,
+    events: Vec<RunEvent>,
+    blobs: Vec<Blob>,
+    trees: Vec<Tree>,
+}
+
+impl Held {
+    fn since(before: (u64, RunStatus)) -> Self {
+        Self {
+            before,
+            applied: Vec::new(),
+            events: Vec::new(),
+            blobs: Vec::new(),
+            trees: Vec::new(),
+        }
     }
 }
 
@@ -329,20 +495,40 @@ struct Kept {
     /// The workspace at a checkpoint.
     tree: Option<Tree>,
     /// An answer that became a file.
-    captured: Option<Blob>,
+    captured: Option<(WorkspaceChange, Blob)>,
 }
 
 fn kept(run: &AgentRun, drafts: &[Draft]) -> Kept {
     let has = |wanted: fn(&RunEventKind) -> bool| drafts.iter().any(|draft| wanted(&draft.kind));
     let is_checkpoint = has(|kind| matches!(kind, RunEventKind::CheckpointCreated(_)));
-    let is_captured = has(|kind| matches!(kind, RunEventKind::DirectOutputCaptured(_)));
+    let captured = drafts.iter().find_map(|draft| match &draft.kind {
+        RunEventKind::DirectOutputCaptured(captured) => Some(captured.path.as_str()),
+        _ => None,
+    });
     Kept {
         tree: is_checkpoint.then(|| run.workspace().tree()),
-        captured: run
-            .turn()
-            .filter(|_| is_captured)
-            .map(|turn| Blob::new(turn.reply.text.as_bytes())),
+        captured: captured.and_then(|path| captured_as(run, path)),
     }
+}
+
+/// What the workspace of the run holds there, and the words themselves.
+fn captured_as(run: &AgentRun, path: &str) -> Option<(WorkspaceChange, Blob)> {
+    let state = run.workspace();
+    let file = FileChange {
+        path: path.to_owned(),
+        how: How::Captured,
+        old: None,
+        new: Some(state.files.get(path)?.clone()),
+    };
+    let read = state.reads.get(path).cloned();
+    let change = WorkspaceChange {
+        files: vec![file],
+        reads: read
+            .map(|read| (path.to_owned(), read))
+            .into_iter()
+            .collect(),
+    };
+    Some((change, Blob::new(run.turn()?.reply.text.as_bytes())))
 }
 
 /// Events get their numbers where they are written down.
@@ -388,3 +574,7 @@ fn committed(run: &AgentRun) -> Option<CommittedMessage> {
         CommitAnswer::Pending | CommitAnswer::Failed { .. } => None,
     })
 }
+
+#[cfg(test)]
+#[path = "log_tests.rs"]
+mod tests;

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use innkeeper_protocol::ErrorCode;
 use innkeeper_protocol::event::RunId;
 use innkeeper_store::{Control, ControlMessage};
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,8 @@ use super::runtime::AgentRuntime;
 )]
 pub enum RunMessage {
     Cancel,
+    /// Of a run that is over.
+    Delete,
     Guide {
         text: String,
         /// The same piece twice is one.
@@ -63,6 +66,20 @@ impl AgentRuntime {
         }
     }
 
+    /// Removes a run that is over, with its events and files; says whether there was one. For the process that holds the
+    /// home: nobody can take the run up meanwhile.
+    pub async fn delete(&self, run: &RunId) -> Result<bool, AgentError> {
+        let _taking_up = self.0.taking_up.lock().await;
+        let Some(record) = self.0.journal.record(run).await? else {
+            return Ok(false);
+        };
+        if !record.status.is_terminal() || self.is_alive(run) {
+            let message = format!("the run '{run}' is not over; cancel it first");
+            return Err(AgentError::new(ErrorCode::AgentValidationError, message));
+        }
+        Ok(self.0.journal.delete(run).await?)
+    }
+
     /// Leaves a message for whoever drives the run. Gives its number.
     pub async fn leave_message(
         &self,
@@ -96,6 +113,9 @@ impl Mailbox {
         let run = &message.run;
         match serde_json::from_value(message.message.clone()) {
             Ok(RunMessage::Cancel) => drop(self.runtime.cancel(run).await),
+            Ok(RunMessage::Delete) => drop(self.runtime.delete(run).await),
+            // A word to a run is no reason to take it up: nobody here has asked for that.
+            Ok(RunMessage::Guide { .. }) if !self.runtime.is_alive(run) => {}
             Ok(RunMessage::Guide {
                 text,
                 client_guidance_id,

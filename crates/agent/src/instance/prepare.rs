@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use innkeeper_protocol::{Dialect as TextDialect, Protocol, Provider};
-use serde_json::{Value as Json, json};
+use innkeeper_protocol::Dialect as TextDialect;
+use serde_json::Value as Json;
 
+use super::binding;
 use super::drive::{AgentInstance, Gone};
 use super::log::Brought;
 use crate::context::{self, Opening};
@@ -18,11 +19,14 @@ impl AgentInstance {
         let base = created.persist_base_state_id.as_deref();
         let states = self.shared.persist.as_ref();
         let projected = persist::project(states, &created.workspace_id, base).await;
-        let files = match projected {
-            Ok(projection) => projection.files,
+        let ready = match projected {
+            Ok(projection) => Input::WorkspaceReady {
+                files: projection.files,
+                is_missing: projection.is_missing,
+            },
             Err(error) => return self.fail(error.into()).await,
         };
-        let fed = self.log.record(Input::WorkspaceReady { files }).await;
+        let fed = self.log.record(ready).await;
         let state = self.log.read(|run| run.workspace().clone()).await;
         self.session.begin(state);
         self.fed(fed).await
@@ -30,53 +34,33 @@ impl AgentInstance {
 
     pub(super) async fn prepare_context(&self) -> Result<(), Gone> {
         let created = self.log.read(|run| run.created().clone()).await;
-        let told: Vec<Json> = self
-            .definitions()
-            .iter()
-            .map(|tool| {
-                json!({
-                    "name": tool.id,
-                    "title": tool.display_name,
-                    "description": tool.description,
-                    "inputSchema": tool.parameters,
-                    "source": tool.source,
-                })
-            })
-            .collect();
-        let model = self.model_name(&created);
-        let request = json!({
-            "chatCompletionSource": "innkeeper",
-            "customApiFormat": null,
-            "model": model,
-            "messageCount": created.messages.len(),
-            "toolCount": told.len(),
-        });
-        let binding = json!({
-            "mode": created.profile.model.mode,
-            "chatCompletionSource": "innkeeper",
-            "customApiFormat": null,
-            "modelId": model,
-        });
+        let tools = self.definitions();
+        let binding = binding::binding(&created, self.shared.parts.workflows.models());
+        let messages = self.opening(&created).len();
         let ready = Input::ContextReady {
+            request: binding::request(&binding, messages, tools.len()),
+            tools: binding::specs(&tools, created.profile.agent.protocol),
             binding,
-            request,
-            tools: Json::Array(told),
         };
         self.fed(self.log.record(ready).await).await
     }
 
-    pub(super) fn model_name(&self, created: &Created) -> String {
-        let chosen = created.profile.agent.model.as_ref();
-        let named = chosen.or(created.profile.model.model_id.as_ref());
-        named.unwrap_or(&created.model).clone()
-    }
-
-    pub(super) fn protocol(dialect: Dialect) -> Protocol {
-        match dialect {
-            Dialect::Tam => Protocol::Tam,
-            Dialect::Action => Protocol::Action,
-            Dialect::Native => Protocol::Native(Provider::OpenAi),
-        }
+    /// The first messages of all.
+    fn opening(&self, created: &Created) -> Vec<Json> {
+        let locale = self.shared.parts.locale;
+        let manifest = match created.profile.agent.protocol {
+            Dialect::Native => String::new(),
+            dialect => self.manifest(binding::protocol(dialect)),
+        };
+        context::opening(&Opening {
+            system_prompt: &crate::profile::system_prompt(&created.profile, locale),
+            manifest: &manifest,
+            messages: &created.messages,
+            is_snapshot: created.is_snapshot,
+            policy: &created.profile.context,
+            private_state: &created.private_state,
+            locale,
+        })
     }
 
     /// What calls are looked for in the text while it comes.
@@ -95,41 +79,24 @@ impl AgentInstance {
             .log
             .read(|run| (run.created().clone(), !run.sent().is_empty()))
             .await;
-        let first = match has_sent {
-            true => None,
-            false => {
-                let dialect = created.profile.agent.protocol;
-                let manifest = match dialect {
-                    Dialect::Native => String::new(),
-                    Dialect::Tam | Dialect::Action => self.manifest(Self::protocol(dialect)),
-                };
-                Some((
-                    manifest,
-                    crate::profile::system_prompt(&created.profile, locale),
-                ))
-            }
-        };
-        let model = self.model_name(&created);
+        let mut first = (!has_sent).then(|| self.opening(&created));
         let tool_count = self.definitions().len();
+        let told = |binding: &Json, messages: usize| {
+            let mut request = binding::request(binding, messages, tool_count);
+            request["round"] = round.into();
+            request
+        };
         let asked = self
             .log
             .read(|run| {
                 let arrived = run.arrived();
-                let mut add = match (&first, run.turn()) {
-                    (Some((manifest, system_prompt)), _) => context::opening(&Opening {
-                        system_prompt,
-                        manifest,
-                        messages: &created.messages,
-                        is_snapshot: created.is_snapshot,
-                        policy: &created.profile.context,
-                        private_state: &created.private_state,
-                        locale,
-                    }),
+                let mut add = match (first.take(), run.turn()) {
+                    (Some(opening), _) => opening,
                     (None, Some(turn)) => {
                         let mut add = context::after_turn(turn, arrived);
                         match &turn.nudge {
                             Some(Nudge::ToolCallRequired { captured, .. }) => {
-                                add.push(context::nudge(captured, locale));
+                                add.push(context::nudge(captured.as_deref(), locale));
                             }
                             Some(Nudge::EmptyTurn) => add.push(context::empty_turn(locale)),
                             None => {}
@@ -146,14 +113,7 @@ impl AgentInstance {
                 let keep = run.sent().len();
                 Input::ModelAsked {
                     keep,
-                    request: json!({
-                        "chatCompletionSource": "innkeeper",
-                        "customApiFormat": null,
-                        "model": model,
-                        "messageCount": keep + add.len(),
-                        "toolCount": tool_count,
-                        "round": round,
-                    }),
+                    request: told(run.binding(), keep + add.len()),
                     add: add.into_iter().map(Arc::new).collect(),
                     guidance: pending.len(),
                     arrived: arrived.len(),

@@ -1,20 +1,20 @@
 //! What a run is begun with: a prompt snapshot of a host, in each of its forms, or a message of a person.
 //!
-//! Pure. A snapshot is somebody else's data: whatever an agent's run cannot begin with is refused by name, nothing is
-//! silently left out.
+//! Pure. A snapshot is somebody else's data: whatever an agent's run cannot begin with is refused by name. Of what the host
+//! tells its own provider only the settings of the generation are taken; the rest is not kept anywhere.
 
 use innkeeper_protocol::ErrorCode;
 use serde_json::{Map, Value as Json, json};
 
 use super::AgentError;
-use crate::limits::{MAX_PROMPT_BYTES, MAX_PROMPT_MESSAGES};
+use crate::limits::{MAX_MARKER_DEPTH, MAX_PROMPT_BYTES, MAX_PROMPT_MESSAGES};
 use crate::profile::ContextPolicy;
 
 /// A conversation that can be gone on with.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Prompt {
     pub(crate) messages: Vec<Json>,
-    /// The rest of the payload: the model, its settings.
+    /// What of the payload says how the model is to answer.
     pub(crate) parameters: Map<String, Json>,
     pub(crate) model: String,
     pub(crate) world_info: Option<Json>,
@@ -28,14 +28,49 @@ const PAYLOADS: [&str; 4] = [
     "generateData",
     "generate_data",
 ];
-/// Says where the payload came from, or is set by us.
-const NOT_PASSED_ON: [&str; 6] = [
-    "messages",
-    "model",
-    "stream",
-    "tools",
-    "chat_completion_source",
-    "custom_api_format",
+/// How the model is to answer, in the words of the providers that know them.
+const PASSED_ON: [&str; 41] = [
+    "assistant_prefill",
+    "dry_allowed_length",
+    "dry_base",
+    "dry_multiplier",
+    "dry_penalty_last_n",
+    "dry_sequence_breakers",
+    "frequency_penalty",
+    "grammar",
+    "guided_json",
+    "include_reasoning",
+    "json_schema",
+    "logit_bias",
+    "logprobs",
+    "max_completion_tokens",
+    "max_tokens",
+    "min_p",
+    "min_tokens",
+    "mirostat",
+    "mirostat_eta",
+    "mirostat_tau",
+    "n_predict",
+    "parallel_tool_calls",
+    "presence_penalty",
+    "reasoning",
+    "reasoning_effort",
+    "repeat_penalty",
+    "repetition_penalty",
+    "response_format",
+    "safety_settings",
+    "seed",
+    "stop",
+    "temperature",
+    "tfs",
+    "thinking",
+    "top_a",
+    "top_k",
+    "top_logprobs",
+    "top_p",
+    "typical_p",
+    "verbosity",
+    "xtc_probability",
 ];
 const MARKER: &str = "_tauritavern_agent_prompt_marker";
 
@@ -91,7 +126,7 @@ pub(crate) fn of_snapshot(snapshot: &Json, policy: &ContextPolicy) -> Result<Pro
                 .because("agent.invalid_prompt_snapshot"));
         }
         // The later form, and a payload that stands by itself.
-        None if fields.contains_key("messages") => {
+        None if fields.contains_key("messages") || fields.contains_key("prompt") => {
             let parameters = match fields.get("generationParameters") {
                 Some(Json::Object(parameters)) => parameters.clone(),
                 _ => bare(fields),
@@ -116,9 +151,8 @@ pub(crate) fn of_snapshot(snapshot: &Json, policy: &ContextPolicy) -> Result<Pro
         Some(Json::String(model)) => model.clone(),
         _ => String::new(),
     };
-    for name in NOT_PASSED_ON {
-        parameters.shift_remove(name);
-    }
+    // The rest is the host's: how it reaches its own provider, keys and passwords among it. Nobody else is to see it.
+    parameters.retain(|name, _| PASSED_ON.contains(&name.as_str()));
     sized(Prompt {
         messages: messages.clone(),
         parameters,
@@ -177,11 +211,28 @@ fn check_payload(payload: &Map<String, Json>) -> Result<(), AgentError> {
                 .because("agent.external_tool_choice_unsupported_phase2b"),
         );
     }
-    if payload.contains_key(MARKER) {
-        let message = format!("the prompt snapshot still holds {MARKER}; it was not finished");
-        return Err(invalid(&message).because("agent.prompt_marker_unmaterialized"));
+    match payload.contains_key(MARKER) {
+        true => Err(unfinished()),
+        false => Ok(()),
     }
-    Ok(())
+}
+
+fn unfinished() -> AgentError {
+    let message = format!("the prompt snapshot still holds {MARKER}; it was not finished");
+    invalid(&message).because("agent.prompt_marker_unmaterialized")
+}
+
+/// Wherever it stands in a message; not deeper than a host would put it.
+fn holds_marker(value: &Json, depth: usize) -> bool {
+    match value {
+        _ if depth == 0 => false,
+        Json::Object(fields) => {
+            let mut inner = fields.values();
+            fields.contains_key(MARKER) || inner.any(|value| holds_marker(value, depth - 1))
+        }
+        Json::Array(items) => items.iter().any(|value| holds_marker(value, depth - 1)),
+        _ => false,
+    }
 }
 
 fn check_messages(messages: &[Json]) -> Result<(), AgentError> {
@@ -190,6 +241,9 @@ fn check_messages(messages: &[Json]) -> Result<(), AgentError> {
             .because("agent.prompt_snapshot_messages_required"));
     }
     for (at, message) in messages.iter().enumerate() {
+        if holds_marker(message, MAX_MARKER_DEPTH) {
+            return Err(unfinished());
+        }
         let role = message.get("role").and_then(Json::as_str);
         let Some(role) = role.filter(|role| !role.is_empty()) else {
             let text = format!("message {at} of the prompt snapshot has no role");

@@ -37,6 +37,45 @@ fn a_snapshot_is_taken_in_each_of_its_forms() {
 }
 
 #[test]
+fn what_only_the_hosts_own_provider_may_know_is_not_taken() {
+    let mut payload = json!({"messages": said(), "temperature": 0.7, "max_tokens": 100, "stop": ["x"], "logit_bias": {}});
+    for secret in [
+        "reverse_proxy",
+        "proxy_password",
+        "custom_url",
+        "custom_include_headers",
+        "custom_include_body",
+        "custom_exclude_body",
+        "azure_base_url",
+        "secret_id",
+        "api_key",
+        "access_token",
+        "vertexai_auth_mode",
+        "user_name",
+        "anything_else",
+    ] {
+        payload[secret] = json!("sk-very-secret");
+    }
+    for snapshot in [
+        json!({"chatCompletionPayload": payload}),
+        payload.clone(),
+        json!({"messages": said(), "generationParameters": payload}),
+    ] {
+        let taken = read(&snapshot).unwrap();
+        let names: Vec<_> = taken.parameters.keys().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            ["temperature", "max_tokens", "stop", "logit_bias"],
+            "{snapshot}"
+        );
+        assert!(
+            !format!("{taken:?}").contains("sk-very-secret"),
+            "{snapshot}"
+        );
+    }
+}
+
+#[test]
 fn what_an_agent_cannot_begin_with_is_refused_by_name() {
     let with = |extra: Json| {
         let mut payload = json!({"messages": said()});
@@ -60,6 +99,18 @@ fn what_an_agent_cannot_begin_with_is_refused_by_name() {
             json!({"chatCompletionPayload": 1}),
             "agent.prompt_snapshot_invalid",
             "agent.invalid_prompt_snapshot",
+        ),
+        (
+            json!({"prompt": "Once upon"}),
+            "agent.phase2b_chat_completion_required",
+            "agent.tool_loop_requires_messages",
+        ),
+        (
+            with(
+                json!({"messages": [{"role": "user", "content": [{"type": "text", "_tauritavern_agent_prompt_marker": 1}]}]}),
+            ),
+            "agent.prompt_snapshot_invalid",
+            "agent.prompt_marker_unmaterialized",
         ),
         (
             with(json!({"tools": [{}]})),

@@ -1,20 +1,25 @@
-//! What people may read of a run: its turns as they were asked and answered, and its files.
+//! What people may read of a run: its events, its turns as they were asked and answered, what it publishes. Its files and
+//! papers: `papers.rs`.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use innkeeper_protocol::ErrorCode;
-use innkeeper_protocol::event::{CommitId, RunEvent, RunId};
-use innkeeper_store::journal::{EventRange, RunFilter, RunJournal, RunPage, RunRecord, StepPlace};
+use innkeeper_protocol::event::{CommitId, InvocationId, RunEvent, RunId};
+use innkeeper_store::journal::{
+    EventRange, RunFilter, RunJournal, RunPage, RunRecord, StepPlace, StepRead,
+};
 use innkeeper_store::{Contents, Store};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use super::AgentError;
 use super::recovery::replayed;
+use super::retelling::Retelling;
 use super::runtime::AgentRuntime;
 use crate::limits::{DEFAULT_TURN_CHARS, MAX_EVENTS_PAGE, STEPS_PAGE};
-use crate::run::{AgentRun, Input, ModelTurn, Stamped, names};
+use crate::run::{AgentRun, Input, ModelTurn, Stamped, Turn, names};
+use crate::workspace::host::{HostFile, read_content};
 use crate::workspace::metrics;
 use crate::workspace::state::FileInfo;
 
@@ -23,6 +28,7 @@ use crate::workspace::state::FileInfo;
 #[serde(rename_all = "camelCase")]
 pub struct ModelTurnView {
     pub run_id: RunId,
+    pub invocation_id: InvocationId,
     pub round: u32,
     pub model_response_path: String,
     pub provider: Json,
@@ -31,7 +37,11 @@ pub struct ModelTurnView {
     pub narration: Option<Narration>,
     pub reasoning: Vec<Narration>,
     pub tool_calls: Vec<Json>,
-    /// The messages of the request, as they were sent.
+    /// How many messages were sent.
+    pub request_message_count: usize,
+    /// The number of the first one that is shown, from 0.
+    pub request_from: usize,
+    /// The messages as they were sent, the newest last. The first that is shown may be cut, and says so.
     pub request: Vec<Arc<Json>>,
 }
 
@@ -52,17 +62,6 @@ pub struct Narration {
     pub text: TextView,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct WorkspaceFileView {
-    pub path: String,
-    pub text: String,
-    pub bytes: u64,
-    pub chars: u64,
-    pub words: u64,
-    pub sha256: String,
-}
-
 impl TextView {
     fn of(text: &str, most: usize) -> Self {
         Self {
@@ -78,7 +77,7 @@ impl TextView {
 #[derive(Clone)]
 pub struct RunReader {
     journal: Arc<dyn RunJournal>,
-    contents: Arc<dyn Contents>,
+    pub(super) contents: Arc<dyn Contents>,
 }
 
 impl RunReader {
@@ -140,40 +139,44 @@ impl RunReader {
         })
     }
 
-    /// The turn of that round, and what was sent for it.
+    /// The turn of that round, and what was sent for it. `max_chars` bounds each text, and the request as a whole.
     pub async fn model_turn(
         &self,
         run: &RunId,
         round: u32,
         max_chars: Option<usize>,
     ) -> Result<ModelTurnView, AgentError> {
+        let refused = |message: String, reason: &'static str| {
+            Err(AgentError::new(ErrorCode::AgentValidationError, message).because(reason))
+        };
         let most = max_chars.unwrap_or(DEFAULT_TURN_CHARS);
-        let mut turns = self.turns(run).await?;
-        let mut sent: Vec<Arc<Json>> = Vec::new();
+        if most == 0 {
+            let message = "maxChars is at least 1".to_owned();
+            return refused(message, "agent.model_turn_max_chars_invalid");
+        }
+        self.record(run).await?;
+        let mut told = Retelling::of(self, run);
+        let mut aliases = BTreeMap::new();
         let mut last = 0;
-        while let Some(turn) = turns.next().await? {
-            sent.truncate(turn.keep);
-            sent.extend(turn.add);
-            last = turn.round;
-            if last == round {
-                return Ok(view(run, round, &turn.reply, most, sent));
+        while let Some(moment) = told.next().await? {
+            match &moment.stamped.input {
+                Input::ContextReady { tools, .. } => aliases = model_names(tools),
+                Input::ModelReplied(reply) => {
+                    last = moment.run.spent().rounds;
+                    if last == round {
+                        return Ok(view(moment.run, round, reply, most, &aliases));
+                    }
+                }
+                _ => {}
             }
         }
-        Err(AgentError::new(
-            ErrorCode::AgentNotFound,
-            format!("the run '{run}' has no answer of round {round}; it has {last}"),
-        )
-        .because("agent.model_turn_round_invalid"))
-    }
-
-    /// A file of the workspace as it is now.
-    pub async fn file(&self, run: &RunId, path: &str) -> Result<WorkspaceFileView, AgentError> {
-        let state = self.state(run).await?;
-        let Some(file) = state.workspace().files.get(path) else {
-            let message = format!("the run '{run}' has no file '{path}'");
-            return Err(AgentError::new(ErrorCode::AgentNotFound, message));
+        let message = match round {
+            0 => "rounds are counted from 1".to_owned(),
+            _ => format!(
+                "the run '{run}' has no answer of round {round}; its last is of round {last}"
+            ),
         };
-        self.content(path, file).await
+        refused(message, "agent.model_turn_round_invalid")
     }
 
     /// What a commit publishes, whatever became of the file since.
@@ -181,7 +184,7 @@ impl RunReader {
         &self,
         run: &RunId,
         commit: &CommitId,
-    ) -> Result<WorkspaceFileView, AgentError> {
+    ) -> Result<HostFile, AgentError> {
         let state = self.state(run).await?;
         let Some(commit) = state.commit(commit) else {
             let message = format!("the run '{run}' has no commit '{commit}'");
@@ -191,26 +194,17 @@ impl RunReader {
     }
 
     /// The store gives nothing that does not have its hash.
-    pub async fn content(
+    pub async fn content(&self, path: &str, file: &FileInfo) -> Result<HostFile, AgentError> {
+        Ok(read_content(&*self.contents, path, file).await?)
+    }
+
+    /// A page of what the run was fed.
+    pub(super) async fn steps(
         &self,
-        path: &str,
-        file: &FileInfo,
-    ) -> Result<WorkspaceFileView, AgentError> {
-        let lost = |why: &str| {
-            let message = format!("the file '{path}' cannot be read: {why}");
-            AgentError::new(ErrorCode::WorkspaceStorageFailed, message)
-        };
-        let bytes = self.contents.blob(&file.sha256).await?;
-        let bytes = bytes.ok_or_else(|| lost("its content is not in the store any more"))?;
-        let text = String::from_utf8(bytes.to_vec()).map_err(|_| lost("it is no text"))?;
-        Ok(WorkspaceFileView {
-            path: path.to_owned(),
-            text,
-            bytes: file.bytes,
-            chars: file.chars,
-            words: file.words,
-            sha256: file.sha256.as_str().to_owned(),
-        })
+        run: &RunId,
+        after: StepPlace,
+    ) -> Result<Vec<StepRead>, AgentError> {
+        Ok(self.journal.inputs(run, after, STEPS_PAGE).await?)
     }
 }
 
@@ -237,8 +231,7 @@ impl TurnReader {
     /// `None` after the last that was answered.
     pub async fn next(&mut self) -> Result<Option<TurnRead>, AgentError> {
         while self.waiting.is_empty() {
-            let journal = &self.reader.journal;
-            let page = journal.inputs(&self.run, self.place, STEPS_PAGE).await?;
+            let page = self.reader.steps(&self.run, self.place).await?;
             let Some(last) = page.last() else {
                 return Ok(None);
             };
@@ -313,32 +306,51 @@ pub(super) fn unreadable(run: &RunId, why: &str) -> AgentError {
     AgentError::new(ErrorCode::AgentInternalError, message).because("agent.journal_invalid")
 }
 
-fn inputs(entry: &str) -> Result<Vec<Stamped>, AgentError> {
+pub(super) fn inputs(entry: &str) -> Result<Vec<Stamped>, AgentError> {
     serde_json::from_str(entry).map_err(|error| {
         AgentError::new(ErrorCode::AgentInternalError, error.to_string())
             .because("agent.model_response_parse_failed")
     })
 }
 
+/// How the model calls tools, where that is not by their own names.
+fn model_names(tools: &Json) -> BTreeMap<String, String> {
+    let tools = tools.as_array().into_iter().flatten();
+    let pairs = tools.filter_map(|tool| {
+        let text = |key: &str| Some(tool.get(key)?.as_str()?.to_owned());
+        Some((text("name")?, text("modelName")?))
+    });
+    pairs.collect()
+}
+
 fn view(
-    run: &RunId,
+    run: &AgentRun,
     round: u32,
     turn: &ModelTurn,
     most: usize,
-    request: Vec<Arc<Json>>,
+    aliases: &BTreeMap<String, String>,
 ) -> ModelTurnView {
     let read = turn.read();
-    let calls: Vec<Json> = read
-        .calls()
-        .map(|call| json!({"callId": call.call_id, "name": call.tool}))
+    let planned = run.turn().into_iter().flat_map(Turn::calls);
+    let calls: Vec<Json> = planned
+        .map(|call| {
+            let mut told = json!({"callId": call.call, "name": call.tool});
+            if let Some(name) = aliases.get(&call.tool) {
+                told["modelName"] = name.as_str().into();
+            }
+            told
+        })
         .collect();
     let narrates = !calls.is_empty() && !read.response_text.trim().is_empty();
+    let (request_from, request) = newest(run.sent(), most);
     ModelTurnView {
-        run_id: run.clone(),
+        run_id: run.run_id().clone(),
+        invocation_id: InvocationId::root(),
         round,
         model_response_path: names::response_path(round),
         provider: json!({
-            "source": "innkeeper",
+            "source": run.binding()["chatCompletionSource"],
+            "format": run.binding()["customApiFormat"],
             "model": turn.model,
             "responseId": turn.response_id,
             "usage": turn.usage,
@@ -356,6 +368,39 @@ fn view(
             }],
         },
         tool_calls: calls,
+        request_message_count: run.sent().len(),
+        request_from,
         request,
     }
 }
+
+/// The last messages that have at most so many characters together, and the number of the first of them. The one before
+/// them is given as far as it fits, marked as cut.
+fn newest(sent: &[Arc<Json>], most: usize) -> (usize, Vec<Arc<Json>>) {
+    let mut left = most;
+    let mut from = sent.len();
+    let mut shown: VecDeque<Arc<Json>> = VecDeque::new();
+    for message in sent.iter().rev() {
+        let chars = message.to_string().chars().count();
+        from -= 1;
+        if chars <= left {
+            left -= chars;
+            shown.push_front(message.clone());
+            continue;
+        }
+        let role = message.get("role").cloned().unwrap_or_default();
+        let text = match message.get("content") {
+            Some(Json::String(text)) => text.clone(),
+            content => content.map(Json::to_string).unwrap_or_default(),
+        };
+        let text: String = text.chars().take(left).collect();
+        let cut = json!({"role": role, "content": text, "truncated": true});
+        shown.push_front(Arc::new(cut));
+        break;
+    }
+    (from, shown.into())
+}
+
+#[cfg(test)]
+#[path = "reading_tests.rs"]
+mod tests;

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use innkeeper_protocol::event::RunId;
-use innkeeper_protocol::{Observation, Outcome};
+use innkeeper_protocol::{ErrorCode, Observation, Outcome};
 use innkeeper_store::journal::Replay;
 
 use super::AgentError;
 use super::drive::AgentInstance;
 use super::reading::unreadable;
 use super::runtime::AgentRuntime;
-use crate::run::{AgentRun, Input, Stamped};
+use crate::chat::ChatView;
+use crate::run::{AgentRun, Input, Misfit, Stamped};
 
 /// What became of a run that had no end.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,7 +22,8 @@ pub struct Recovered {
 }
 
 impl AgentRuntime {
-    /// Takes up every run that has no end. One that cannot be read does not hold up the others.
+    /// Takes up every run that has no end. One that cannot be read does not hold up the others. One that a repair has cut
+    /// is left to a person: what came after the cut may have been done, and would be done again.
     pub async fn recover(&self) -> Result<Vec<Recovered>, AgentError> {
         // First of all, so that what these tasks have come to is known when their runs ask.
         self.0.parts.tools.tasks().recover().await?;
@@ -31,7 +33,10 @@ impl AgentRuntime {
             if self.0.alive(&record.run_id).is_some() {
                 continue;
             }
-            let problem = self.take_over(&record.run_id).await.err();
+            let problem = match record.is_cut {
+                true => Some(cut(&record.run_id)),
+                false => self.take_over(&record.run_id).await.err(),
+            };
             all.push(Recovered {
                 run: record.run_id,
                 problem,
@@ -66,11 +71,34 @@ impl AgentRuntime {
         let replay = replay.ok_or_else(|| AgentError::no_run(run.as_str()))?;
         let last_seq = replay.record.last_seq;
         let read = replayed(&replay).map_err(|why| unreadable(run, &why))?;
-        self.0.instance(read, last_seq, true)
+        // One whose chat cannot be read has to come to an end as well.
+        let chat = ChatView::of(read.created()).ok().flatten();
+        Ok(self.0.instance(read, last_seq, chat, true))
     }
 }
 
 impl AgentInstance {
+    /// A run that was read from its journal because somebody has something to say to it: what the process that drove it
+    /// left open is settled first. One that is over has nothing open.
+    pub(super) async fn take_over(&self) -> Result<(), AgentError> {
+        if self.log.read(is_interrupted).await {
+            self.log.record(Input::Recovered).await?;
+        }
+        self.end_lost_tasks().await
+    }
+
+    /// Whether the run would take it, once it is taken over. Nothing is changed.
+    pub(super) async fn would_take(&self, input: &Input) -> Result<(), Misfit> {
+        let mut run = self.log.read(AgentRun::clone).await;
+        let at = run.updated_at();
+        if is_interrupted(&run) {
+            let input = Input::Recovered;
+            run.apply(&Stamped { at, input })?;
+        }
+        let input = input.clone();
+        run.apply(&Stamped { at, input }).map(drop)
+    }
+
     /// What another process ran in the background has ended, before it or with it.
     async fn end_lost_tasks(&self) -> Result<(), AgentError> {
         let open: Vec<(String, String)> = self
@@ -99,12 +127,24 @@ impl AgentInstance {
     }
 }
 
+/// It was at work when its process ended. One that is paused was settled when it was.
+fn is_interrupted(run: &AgentRun) -> bool {
+    !run.is_over() && !run.is_paused()
+}
+
 fn lost(tool: &str) -> Observation {
     let outcome = Outcome::OutcomeUnknown {
         message: "the process that ran it in the background has ended; it may have taken effect"
             .to_owned(),
     };
     Observation::new(tool, outcome)
+}
+
+fn cut(run: &RunId) -> AgentError {
+    let message = format!(
+        "a repair has cut off the end of '{run}', and what it did then would be done again; `innkeeper runs resume {run}` goes on all the same"
+    );
+    AgentError::new(ErrorCode::AgentInterrupted, message).because("agent.run_was_cut")
 }
 
 /// Feeds it all that it was fed.

@@ -13,13 +13,15 @@ use innkeeper_tools::workflow::WorkflowService;
 use innkeeper_tools::{Clock, ProjectId, ToolManager, UserId};
 use serde::Serialize;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::AgentError;
 use super::drive::AgentInstance;
 use super::live::LiveFollower;
 use super::log::Fault;
+use super::offer::Offers;
+use super::{AgentError, WaitError};
 use crate::limits::MAX_LIVE_RUNS;
 use crate::profile::Profiles;
 use crate::workspace::{PersistentStates, Workspaces};
@@ -48,6 +50,7 @@ pub(super) struct Shared {
     pub(super) contents: Arc<dyn Contents>,
     /// The built-in one.
     pub(super) deliberation: Plan,
+    pub(super) offers: Offers,
     alive: Mutex<HashMap<RunId, Alive>>,
     /// Held by whoever reads a run from its journal, until the run is driven.
     pub(super) taking_up: tokio::sync::Mutex<()>,
@@ -60,11 +63,18 @@ pub(super) struct Shared {
 
 pub(super) struct Alive {
     instance: Arc<AgentInstance>,
-    /// Becomes true when it is not driven any more.
-    left: watch::Receiver<bool>,
+    /// There when it is not driven any more.
+    left: watch::Receiver<Option<Left>>,
 }
 
-pub(super) type TakingUp<'r> = tokio::sync::MutexGuard<'r, ()>;
+/// How a run was left.
+#[derive(Clone)]
+enum Left {
+    /// It is over, waits for a person, or the process lets go of it.
+    AsItIs,
+    /// It could not be written down.
+    Stopped(Fault),
+}
 
 /// How a run is told apart, and where it stands.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -113,6 +123,7 @@ impl AgentRuntime {
             contents: parts.tools.store().contents(),
             journal,
             deliberation,
+            offers: Offers::default(),
             alive: Mutex::default(),
             taking_up: tokio::sync::Mutex::default(),
             faults: Mutex::default(),
@@ -149,14 +160,26 @@ impl AgentRuntime {
         record.ok_or_else(|| AgentError::no_run(run.as_str()))
     }
 
-    /// Until the run is over, or is not driven here any more.
-    pub async fn wait(&self, run: &RunId) -> Result<RunHandle, AgentError> {
+    /// Until the run is over, or is not driven here any more: it waits for a person, or the house is closing.
+    ///
+    /// A run that has stopped since it could not be written down is an error, whenever that was.
+    pub async fn wait(&self, run: &RunId) -> Result<RunHandle, WaitError> {
         let left = self.0.lock().get(run).map(|alive| alive.left.clone());
-        if let Some(mut left) = left {
-            // Whoever drove it is gone as well if this fails.
-            let _ = left.wait_for(|left| *left).await;
+        let cause = match left {
+            Some(mut left) => match left.wait_for(Option::is_some).await.as_deref() {
+                Ok(Some(Left::Stopped(fault))) => fault.get(),
+                // Whoever drove it is gone as well if this fails.
+                Ok(Some(Left::AsItIs) | None) | Err(_) => None,
+            },
+            None => self.fault(run),
+        };
+        match cause {
+            Some(cause) => Err(WaitError::Stopped {
+                run: run.clone(),
+                cause,
+            }),
+            None => Ok(RunHandle::from(&self.record(run).await?)),
         }
-        Ok(RunHandle::from(&self.record(run).await?))
     }
 
     pub fn is_alive(&self, run: &RunId) -> bool {
@@ -164,7 +187,7 @@ impl AgentRuntime {
     }
 
     /// Why a run has stopped here without being over: it could not be written down. Once that is mended,
-    /// [`AgentRuntime::recover`] takes it up.
+    /// [`AgentRuntime::recover`] takes it up. Whoever waits for it is told ([`WaitError::Stopped`]).
     pub fn fault(&self, run: &RunId) -> Option<StoreError> {
         self.0.faults().get(run).and_then(Fault::get)
     }
@@ -225,10 +248,18 @@ impl Shared {
         }
     }
 
+    /// Done beside the runs, and before the house is closed.
+    pub(super) fn follow_up(
+        &self,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) -> JoinHandle<()> {
+        self.tasks.spawn(work)
+    }
+
     /// Drives a run from now on. One that is driven already goes on as it does.
     pub(super) fn launch(self: &Arc<Self>, instance: Arc<AgentInstance>) {
         let run = instance.log.id().clone();
-        let (gone, left) = watch::channel(false);
+        let (gone, left) = watch::channel(None);
         {
             let mut alive = self.lock();
             if alive.contains_key(&run) {
@@ -246,14 +277,17 @@ impl Shared {
         self.parts.workspaces.open(&run, instance.session.clone());
         let shared = self.clone();
         self.tasks.spawn(async move {
-            let leaving = Leaving {
+            let mut leaving = Leaving {
                 shared: shared.clone(),
                 run,
                 gone,
+                left: Left::AsItIs,
             };
             instance.drive().await;
             if instance.log.fault().is_some() {
-                shared.stopped(&leaving.run, instance.log.fault_cell());
+                let fault = instance.log.fault_cell();
+                shared.stopped(&leaving.run, fault.clone());
+                leaving.left = Left::Stopped(fault);
             }
             drop(leaving);
         });
@@ -264,13 +298,14 @@ impl Shared {
 struct Leaving {
     shared: Arc<Shared>,
     run: RunId,
-    gone: watch::Sender<bool>,
+    gone: watch::Sender<Option<Left>>,
+    left: Left,
 }
 
 impl Drop for Leaving {
     fn drop(&mut self) {
         self.shared.parts.workspaces.close(&self.run);
         self.shared.lock().remove(&self.run);
-        self.gone.send_replace(true);
+        self.gone.send_replace(Some(self.left.clone()));
     }
 }

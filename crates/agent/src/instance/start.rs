@@ -9,11 +9,15 @@ use innkeeper_tools::{Caller, ProjectId, UserId};
 use serde_json::Value as Json;
 
 use super::AgentError;
+use super::binding;
+use super::deliberate::Conversation;
 use super::drive::AgentInstance;
+use super::host;
 use super::live::Live;
 use super::log::{RunLog, numbered};
 use super::prompt;
 use super::runtime::{AgentRuntime, RunHandle, Shared};
+use super::speak::Spoken;
 use crate::chat::ChatView;
 use crate::limits::{MAX_ADDITIONAL_ROUNDS, MAX_ID_CHARS, MAX_TITLE_CHARS};
 use crate::profile::{AgentProfile, DEFAULT_WRITER, Dialect, ModelMode};
@@ -91,8 +95,13 @@ impl AgentRuntime {
             trees: Vec::new(),
             snapshot: None,
         };
+        // Before there is a run: what cannot be driven must not be there.
+        let chat = ChatView::of(&created).map_err(|fault| {
+            AgentError::new(ErrorCode::AgentValidationError, fault.to_string())
+                .because(fault.reason())
+        })?;
         self.0.journal.create(record.clone(), entry).await?;
-        let instance = self.0.instance(run, last_seq, false)?;
+        let instance = self.0.instance(run, last_seq, chat, false);
         self.0.launch(instance);
         Ok(RunHandle::from(&record))
     }
@@ -113,6 +122,10 @@ impl AgentRuntime {
             return Err(AgentError::new(ErrorCode::AgentInvalidProfile, message)
                 .because("agent.profile_model_requires_configuration"));
         }
+        let presentation = asked.presentation.unwrap_or(profile.run.presentation);
+        check_ending(&profile, presentation)?;
+        binding::check_connection(&profile, self.0.parts.workflows.models())?;
+        let generation_type = host::generation_type(asked.generation_type.as_deref())?;
         let prompt = match asked.prompt {
             Some(StartPrompt::Message(text)) => prompt::of_message(&text)?,
             Some(StartPrompt::Snapshot(snapshot)) => {
@@ -129,6 +142,7 @@ impl AgentRuntime {
         };
         let run_id = RunId::new(format!("run_{}", uuid::Uuid::now_v7().simple()));
         let chat_ref = asked.chat_ref.unwrap_or(Json::Null);
+        host::check_chat_ref(&chat_ref)?;
         let stable_chat_id = stable(asked.stable_chat_id, &chat_ref, &run_id)?;
         let kind = chat_ref
             .get("kind")
@@ -143,20 +157,20 @@ impl AgentRuntime {
             ChatSource::Prompt => Vec::new(),
             ChatSource::Messages(messages) => messages,
         };
+        let persist_base_state_id = match asked.persist_base_state_id {
+            Some(base) => Some(base),
+            None => host::base_of(&chat, &generation_type)?,
+        };
         Ok(Arc::new(Created {
             run_id,
             workspace_id,
             stable_chat_id,
             chat_ref,
-            generation_type: asked
-                .generation_type
-                .map(|kind| kind.trim().to_owned())
-                .filter(|kind| !kind.is_empty())
-                .unwrap_or_else(|| "normal".to_owned()),
+            generation_type,
             profile_id: ProfileId::new(id),
             profile_source: source,
-            presentation: asked.presentation.unwrap_or(profile.run.presentation),
-            persist_base_state_id: asked.persist_base_state_id,
+            presentation,
+            persist_base_state_id,
             generation_intent: asked.generation_intent,
             messages: prompt.messages,
             is_snapshot: prompt.is_snapshot,
@@ -202,8 +216,9 @@ impl Shared {
         self: &Arc<Self>,
         run: AgentRun,
         last_seq: u64,
+        chat: Option<ChatView>,
         is_recovered: bool,
-    ) -> Result<Arc<AgentInstance>, AgentError> {
+    ) -> Arc<AgentInstance> {
         let created = run.created().clone();
         let profile = &created.profile;
         let cancel = self.closing.child_token();
@@ -213,12 +228,8 @@ impl Shared {
             project: ProjectId::try_from(created.project.as_str()).unwrap_or_default(),
             ..Caller::agent(profile.id.as_str(), created.run_id.clone(), profile.reach())
         };
-        let chat = ChatView::of(&created).map_err(|fault| {
-            AgentError::new(ErrorCode::AgentValidationError, fault.to_string())
-                .because(fault.reason())
-        })?;
         let state = run.workspace().clone();
-        Ok(Arc::new_cyclic(|own: &std::sync::Weak<AgentInstance>| {
+        Arc::new_cyclic(|own: &std::sync::Weak<AgentInstance>| {
             let door: std::sync::Weak<dyn crate::workspace::RunDoor> = own.clone();
             let session = Arc::new(WorkspaceSession::new(
                 created.run_id.clone(),
@@ -235,23 +246,43 @@ impl Shared {
             };
             AgentInstance {
                 tools: self.parts.tools.begin(caller, options),
-                session,
                 log: RunLog::new(
                     run,
                     last_seq,
                     self.journal.clone(),
                     self.parts.clock.clone(),
                     cancel.clone(),
+                    session.clone(),
                 ),
+                session,
                 live: Live::new(),
                 definitions: std::sync::OnceLock::new(),
+                conversation: Conversation::default(),
+                spoken: Spoken::default(),
                 descriptions: profile.tools.tool_descriptions.clone(),
                 shared: self.clone(),
                 cancel,
                 chat: chat.map(Arc::new),
                 is_recovered,
             }
-        }))
+        })
+    }
+}
+
+/// In the foreground only what is published counts, so a run that cannot publish could not end well.
+fn check_ending(profile: &AgentProfile, presentation: Presentation) -> Result<(), AgentError> {
+    let needed = ["workspace.commit", "workspace.finish"];
+    let lacking = needed.iter().find(|tool| !profile.shows_name(tool));
+    match lacking.filter(|_| presentation == Presentation::Foreground) {
+        None => Ok(()),
+        Some(tool) => {
+            let message = format!(
+                "the profile '{}' cannot run in the foreground: it may not use '{tool}'; allow it in the profile, or run it in the background",
+                profile.id
+            );
+            Err(AgentError::new(ErrorCode::AgentInvalidProfile, message)
+                .because("agent.foreground_commit_unavailable"))
+        }
     }
 }
 
@@ -275,7 +306,12 @@ fn overrule(profile: &mut AgentProfile, asked: &StartRun) -> Result<(), AgentErr
     Ok(())
 }
 
-fn record(created: &Created, run: &AgentRun, at: jiff::Timestamp, last_seq: u64) -> RunRecord {
+pub(super) fn record(
+    created: &Created,
+    run: &AgentRun,
+    at: jiff::Timestamp,
+    last_seq: u64,
+) -> RunRecord {
     RunRecord {
         run_id: created.run_id.clone(),
         workspace_id: created.workspace_id.clone(),
@@ -295,6 +331,7 @@ fn record(created: &Created, run: &AgentRun, at: jiff::Timestamp, last_seq: u64)
         committed_message: None,
         last_seq,
         title: title(&created.messages),
+        is_cut: false,
     }
 }
 

@@ -1,7 +1,7 @@
 //! What people and hosts say to a run: stop, go on, think of this, it is published.
 //!
 //! A run that nobody drives (it is parked, or its process has gone) takes it all the same: it is read from the journal,
-//! fed, and driven on where that leads somewhere.
+//! taken over, fed, and driven on where that leads somewhere.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::AgentError;
 use super::drive::AgentInstance;
 use super::log::RecordError;
-use super::runtime::{AgentRuntime, RunHandle, TakingUp};
+use super::runtime::{AgentRuntime, RunHandle};
 use crate::limits::PREVIEW_CHARS;
 use crate::run::{Input, Misfit, Why};
 
@@ -48,18 +48,13 @@ impl AgentRuntime {
         if record.status.is_terminal() {
             return Ok(RunHandle::from(&record));
         }
-        let (instance, _taking_up) = self.taken_up(run).await?;
-        match instance.log.record(Input::CancelRequested).await {
-            Ok(()) => {}
-            Err(RecordError::Misfit(misfit)) if misfit.why != Why::Unfit => {}
-            Err(error) => return Err(error.into()),
-        }
-        instance.cancel.cancel();
-        self.0.launch(instance);
+        let fed = self.feed(run, Input::CancelRequested, |why| *why != Why::Unfit);
+        fed.await?.cancel.cancel();
         Ok(RunHandle::from(&self.record(run).await?))
     }
 
-    /// Steers a run that is at work; applied just before the model is next asked.
+    /// Steers a run that is at work; applied just before the model is next asked. The same piece of the same client twice
+    /// is one.
     pub async fn guide(
         &self,
         run: &RunId,
@@ -72,28 +67,32 @@ impl AgentRuntime {
             return Err(AgentError::new(ErrorCode::AgentGuidanceInvalid, message)
                 .because("agent.guidance_empty"));
         }
-        let record = self.record(run).await?;
-        if record.status.is_terminal() {
-            let message = format!("the run '{run}' is over; start another, or resume it");
-            return Err(AgentError::new(ErrorCode::AgentGuidanceInvalid, message)
-                .because("agent.guidance_run_not_accepting"));
-        }
-        let (instance, _taking_up) = self.taken_up(run).await?;
         let guidance_id = format!("guidance_{}", uuid::Uuid::now_v7().simple());
         let input = Input::GuidanceSubmitted {
             guidance_id: guidance_id.clone(),
             client_guidance_id: client_guidance_id.clone(),
             text: text.to_owned(),
         };
-        instance.log.record(input).await?;
-        let pending_count = instance.log.read(|run| run.guidance().len()).await;
-        self.0.launch(instance);
+        let instance = self.feed(run, input, |why| *why == Why::Already).await?;
+        let (guidance_id, is_pending, pending_count) = instance
+            .log
+            .read(|run| {
+                let client_id = client_guidance_id.as_deref();
+                let first = client_id.and_then(|client_id| run.guided(client_id, text));
+                let id = first.unwrap_or(&guidance_id).to_owned();
+                let is_pending = run.guidance().iter().any(|piece| piece.id == id);
+                (id, is_pending, run.guidance().len())
+            })
+            .await;
         let words: Vec<&str> = text.split_whitespace().collect();
         Ok(GuidanceReceipt {
             run_id: run.clone(),
             guidance_id,
             client_guidance_id,
-            status: "queued",
+            status: match is_pending {
+                true => "queued",
+                false => "applied",
+            },
             preview: words.join(" ").chars().take(PREVIEW_CHARS).collect(),
             chars: crate::workspace::metrics::chars(text),
             words: crate::workspace::metrics::words(text),
@@ -120,6 +119,7 @@ impl AgentRuntime {
             HostAnswer::Failed(message) => Input::CommitFailed {
                 commit: commit.clone(),
                 message,
+                timed_out: false,
             },
         };
         self.answered(run, input).await
@@ -141,53 +141,77 @@ impl AgentRuntime {
     }
 
     async fn answered(&self, run: &RunId, input: Input) -> Result<(), AgentError> {
-        let (instance, _taking_up) = self.taken_up(run).await?;
-        match instance.log.record(input).await {
-            Ok(()) => {}
-            Err(RecordError::Misfit(misfit)) if misfit.why == Why::Already => {}
-            Err(error) => return Err(error.into()),
-        }
-        self.0.launch(instance);
-        Ok(())
+        self.feed(run, input, |why| *why == Why::Already)
+            .await
+            .map(drop)
     }
 
-    /// Continues a run that was stopped, has failed or waits for a person.
+    /// Continues a run that was stopped or interrupted, has failed or waits for a person.
     pub async fn resume(
         &self,
         run: &RunId,
         additional_rounds: Option<u32>,
     ) -> Result<RunHandle, AgentError> {
         self.0.check_room()?;
+        let unavailable = |message: String| {
+            AgentError::new(ErrorCode::AgentValidationError, message)
+                .because("agent.resume_unavailable")
+        };
         if self.0.alive(run).is_some() {
             let message = format!("the run '{run}' is at work; there is nothing to resume");
-            return Err(AgentError::new(ErrorCode::AgentValidationError, message)
-                .because("agent.resume_unavailable"));
+            return Err(unavailable(message));
         }
-        let (instance, _taking_up) = self.taken_up(run).await?;
-        instance
-            .log
-            .record(Input::Resumed { additional_rounds })
-            .await?;
-        self.0.launch(instance);
+        // One that was interrupted goes on as it is.
+        let is_at_work = |why: &Why| *why == Why::Already && additional_rounds.is_none();
+        let fed = self.feed(run, Input::Resumed { additional_rounds }, is_at_work);
+        fed.await.map_err(|error| match error.reason {
+            None if error.code != ErrorCode::AgentValidationError => error,
+            Some(_) => error,
+            None if additional_rounds.is_some() => unavailable(format!(
+                "the run '{run}' was interrupted and goes on with the rounds that it has; resume it without more"
+            )),
+            None => unavailable(error.message),
+        })?;
         Ok(RunHandle::from(&self.record(run).await?))
     }
 
-    /// The run as it is at work here, or as its journal has it.
-    ///
-    /// The guard is held until it is driven: two who take the same run up at once would write to it side by side.
-    async fn taken_up(
+    /// Feeds it to the run as it is at work here, or as its journal has it, and drives the run on. What the run does not
+    /// take changes nothing; where `is_done` says so, it need not.
+    async fn feed(
         &self,
         run: &RunId,
-    ) -> Result<(Arc<AgentInstance>, Option<TakingUp<'_>>), AgentError> {
-        if let Some(instance) = self.0.alive(run) {
-            return Ok((instance, None));
-        }
-        let taking_up = self.0.taking_up.lock().await;
-        let instance = match self.0.alive(run) {
-            Some(instance) => instance,
-            None => self.restored(run).await?,
+        input: Input,
+        is_done: impl Fn(&Why) -> bool,
+    ) -> Result<Arc<AgentInstance>, AgentError> {
+        let recorded = |recorded: Result<(), RecordError>| match recorded {
+            Err(RecordError::Misfit(misfit)) if is_done(&misfit.why) => Ok(()),
+            recorded => recorded.map_err(AgentError::from),
         };
-        Ok((instance, Some(taking_up)))
+        if let Some(instance) = self.0.alive(run) {
+            recorded(instance.log.record(input).await)?;
+            self.0.launch(instance.clone());
+            return Ok(instance);
+        }
+        // Held until it is driven: two who take the same run up at once would write to it side by side.
+        let _taking_up = self.0.taking_up.lock().await;
+        let instance = match self.0.alive(run) {
+            Some(instance) => {
+                recorded(instance.log.record(input).await)?;
+                instance
+            }
+            None => {
+                let instance = self.restored(run).await?;
+                let fits = instance.would_take(&input).await;
+                recorded(fits.clone().map_err(RecordError::from))?;
+                instance.take_over().await?;
+                if fits.is_ok() {
+                    recorded(instance.log.record(input).await)?;
+                }
+                instance
+            }
+        };
+        self.0.launch(instance.clone());
+        Ok(instance)
     }
 }
 

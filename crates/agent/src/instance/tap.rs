@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use futures_util::StreamExt;
 use innkeeper_engine::NodeError;
-use innkeeper_engine::port::{ModelCall, ModelChunks, ModelPort};
+use innkeeper_engine::port::{
+    MODEL_ROLE, ModelCall, ModelChunks, ModelFound, ModelPort, RESPONSE_ID,
+};
 use innkeeper_engine::stream::{Chunk, ChunkKind};
 use serde_json::{Map, Value as Json};
 use tokio_util::sync::CancellationToken;
@@ -16,7 +18,8 @@ use super::live::Live;
 /// The models of one turn.
 pub(crate) struct Tap {
     pub(crate) models: Arc<dyn ModelPort>,
-    pub(crate) live: Live,
+    /// Nobody where the profile does not want its answers to be seen before they are whole.
+    pub(crate) live: Option<Live>,
     pub(crate) heard: Arc<Mutex<Heard>>,
 }
 
@@ -25,6 +28,8 @@ pub(crate) struct Tap {
 pub(crate) struct Heard {
     pub(crate) requests: u32,
     pub(crate) text: String,
+    /// What the provider calls the last answer.
+    pub(crate) response_id: Option<String>,
     /// Of requests that are over.
     total: Map<String, Json>,
     /// Of the one under way; each word of it replaces the one before.
@@ -42,6 +47,10 @@ impl Heard {
 
 #[async_trait]
 impl ModelPort for Tap {
+    fn find(&self, model: &str) -> Result<Option<ModelFound>, NodeError> {
+        self.models.find(model)
+    }
+
     async fn stream(
         &self,
         call: ModelCall,
@@ -51,6 +60,7 @@ impl ModelPort for Tap {
             let mut heard = lock(&self.heard);
             heard.requests += 1;
             heard.text.clear();
+            heard.response_id = None;
             let ended = std::mem::take(&mut heard.current);
             add(&mut heard.total, &ended);
         }
@@ -58,26 +68,38 @@ impl ModelPort for Tap {
         let (live, heard) = (self.live.clone(), self.heard.clone());
         Ok(Box::pin(chunks.inspect(move |chunk| {
             if let Ok(chunk) = chunk {
-                hear(chunk, &live, &heard);
+                hear(chunk, live.as_ref(), &heard);
             }
         })))
     }
 }
 
-fn hear(chunk: &Chunk, live: &Live, heard: &Mutex<Heard>) {
-    match chunk.kind {
-        ChunkKind::Text => {
+fn hear(chunk: &Chunk, live: Option<&Live>, heard: &Mutex<Heard>) {
+    match (chunk.kind, live) {
+        (ChunkKind::Text, _) => {
             let text = chunk.content.to_text();
             lock(heard).text.push_str(&text);
-            live.text(&text);
-        }
-        ChunkKind::Custom => {
-            let role = chunk.extra.as_ref().and_then(|extra| extra.get("role"));
-            if role.and_then(Json::as_str) == Some("reasoning") {
-                live.reasoning(&chunk.content.to_text());
+            if let Some(live) = live {
+                live.text(&text);
             }
         }
-        ChunkKind::ToolCall => {
+        (ChunkKind::Custom, _) => {
+            let extra = |name| {
+                chunk
+                    .extra
+                    .as_ref()
+                    .and_then(|extra| extra.get(name)?.as_str())
+            };
+            match (extra("role"), live) {
+                (Some(MODEL_ROLE), _) => {
+                    lock(heard).response_id = extra(RESPONSE_ID).map(str::to_owned);
+                }
+                (Some("reasoning"), Some(live)) => live.reasoning(&chunk.content.to_text()),
+                _ => {}
+            }
+        }
+        (ChunkKind::ToolCall, None) => {}
+        (ChunkKind::ToolCall, Some(live)) => {
             let piece = chunk.content.as_json();
             let index = piece.get("index").and_then(Json::as_u64);
             let name = piece.get("name").and_then(Json::as_str);
@@ -88,12 +110,12 @@ fn hear(chunk: &Chunk, live: &Live, heard: &Mutex<Heard>) {
                 arguments.unwrap_or_default(),
             );
         }
-        ChunkKind::Usage => {
+        (ChunkKind::Usage, _) => {
             if let Json::Object(usage) = chunk.content.as_json() {
                 lock(heard).current.clone_from(usage);
             }
         }
-        ChunkKind::FinishReason | ChunkKind::Error => {}
+        (ChunkKind::FinishReason | ChunkKind::Error, _) => {}
     }
 }
 

@@ -145,7 +145,7 @@ impl AgentProfile {
     }
 
     /// The same for a name of which nothing else is known: `allow` less `deny`, as they stand there.
-    fn shows_name(&self, name: &str) -> bool {
+    pub(crate) fn shows_name(&self, name: &str) -> bool {
         let denied = |pattern: &String| Pattern::new(pattern).matches_loosely(name);
         let allowed = |pattern: &String| Pattern::new(pattern).matches(name);
         !self.tools.deny.iter().any(denied) && self.tools.allow.iter().any(allowed)

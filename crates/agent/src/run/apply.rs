@@ -27,7 +27,9 @@ impl AgentRun {
         match input {
             // Only ever the first; `fit.rs` lets no second one in.
             Input::Created(_) => {}
-            Input::WorkspaceReady { files } => self.workspace_ready(files, out),
+            Input::WorkspaceReady { files, is_missing } => {
+                self.workspace_ready(files, *is_missing, out);
+            }
             Input::ContextReady {
                 binding,
                 request,
@@ -95,7 +97,11 @@ impl AgentRun {
                 message_id,
                 message_index,
             } => self.commit_resolved(commit, message_id, *message_index, out),
-            Input::CommitFailed { commit, message } => self.commit_failed(commit, message, out),
+            Input::CommitFailed {
+                commit,
+                message,
+                timed_out,
+            } => self.commit_failed(commit, message, *timed_out, out),
             Input::FinishCalled { call, reason } => self.finish_called(call, reason.as_deref()),
             Input::PersistCommitted { state_id } => self.persist_committed(state_id, out),
             Input::PersistFailed { message } => self.persist_failed(message, out),
@@ -124,13 +130,15 @@ impl AgentRun {
         }
         self.at = self.at.max(stamped.at);
         self.takeovers = match stamped.input {
+            // Nothing that it does by itself can have ended the process.
+            Input::Recovered if self.is_parked() => self.takeovers,
             Input::Recovered => self.takeovers.saturating_add(1),
             _ => 0,
         };
     }
 
     /// It waits for people, which is no work.
-    fn is_parked(&self) -> bool {
+    pub fn is_parked(&self) -> bool {
         let asks_host = matches!(
             self.phase,
             Phase::Updating {
@@ -162,7 +170,7 @@ impl AgentRun {
     }
 }
 
-fn millis_between(from: Timestamp, to: Timestamp) -> u64 {
+pub(super) fn millis_between(from: Timestamp, to: Timestamp) -> u64 {
     let millis = to.as_millisecond().saturating_sub(from.as_millisecond());
     u64::try_from(millis).unwrap_or_default()
 }

@@ -6,7 +6,7 @@ use innkeeper_protocol::event::{
     CallId, InvocationId, RunEventKind, RunStatus, TaskId, ToolCallAnswered,
     ToolCallAwaitingApproval, ToolCallEnded, ToolCallStarted, ToolResultStored, ToolTaskEnded,
 };
-use innkeeper_protocol::{Observation, Outcome};
+use innkeeper_protocol::{ErrorCode, Observation, Outcome, render_observation};
 use serde_json::{Map, Value as Json};
 
 use super::apply::Out;
@@ -156,10 +156,10 @@ impl AgentRun {
             name: tool.to_owned(),
             is_error: error.is_some(),
             error_code: error.map(|code| code.as_str().to_owned()),
-            message: complaint(&observation.outcome).map(short),
+            message: complaint(observation),
             elapsed_ms,
             resource_refs: references(&observation.outcome),
-            extra: reasons(&observation.outcome),
+            extra: reasons(observation),
         };
         let kind = match error {
             None => RunEventKind::ToolCallCompleted(ended),
@@ -193,7 +193,7 @@ impl AgentRun {
         }
     }
 
-    /// Whoever drives the run stops them; what they did so far is not known here.
+    /// Those that nobody could say anything of when everything was stopped.
     pub(super) fn cancel_tasks(&mut self, reason: &str, out: &mut Out) {
         for (task, open) in std::mem::take(&mut self.tasks) {
             let outcome = Outcome::Cancelled {
@@ -225,20 +225,28 @@ fn task_end(task: &str, open: &OpenTask, observation: &Observation) -> Draft {
         name: open.tool.clone(),
         is_error: error.is_some(),
         error_code: error.map(|code| code.as_str().to_owned()),
-        message: complaint(&observation.outcome).map(short),
+        message: complaint(observation),
         resource_refs: references(&observation.outcome),
         extra: Map::new(),
     };
     RunEventKind::ToolTaskEnded(ended).into()
 }
 
-fn complaint(outcome: &Outcome) -> Option<&str> {
-    match outcome {
-        Outcome::Success { .. } | Outcome::AsyncStarted { .. } => None,
-        Outcome::Error(failure) => Some(&failure.message),
-        Outcome::Denied { reason } | Outcome::Cancelled { reason } => Some(reason),
-        Outcome::OutcomeUnknown { message } | Outcome::Notice { message, .. } => Some(message),
-    }
+/// What went wrong, never nothing: where the tool says nothing, what the model is told.
+fn complaint(observation: &Observation) -> Option<String> {
+    let said = match &observation.outcome {
+        Outcome::Success { .. } | Outcome::AsyncStarted { .. } => return None,
+        Outcome::Error(failure) => &failure.message,
+        Outcome::Denied { reason } | Outcome::Cancelled { reason } => reason,
+        Outcome::OutcomeUnknown { message } | Outcome::Notice { message, .. } => message,
+    };
+    Some(match said.trim().is_empty() {
+        true => {
+            let told = render_observation(observation);
+            short(told.strip_prefix("Observation: Error - ").unwrap_or(&told))
+        }
+        false => short(said),
+    })
 }
 
 fn references(outcome: &Outcome) -> Vec<String> {
@@ -251,16 +259,25 @@ fn references(outcome: &Outcome) -> Vec<String> {
     }
 }
 
-fn reasons(outcome: &Outcome) -> Map<String, Json> {
-    match outcome {
-        Outcome::Error(failure) => failure
-            .reason
-            .iter()
-            .map(|reason| ("reason".to_owned(), reason.as_str().into()))
-            .collect(),
-        Outcome::AsyncStarted { task_id } => {
-            Map::from_iter([("taskId".to_owned(), task_id.as_str().into())])
-        }
-        _ => Map::new(),
+/// The finer name of what happened.
+fn reasons(observation: &Observation) -> Map<String, Json> {
+    if let Outcome::AsyncStarted { task_id } = &observation.outcome {
+        return Map::from_iter([("taskId".to_owned(), task_id.as_str().into())]);
     }
+    let own = match &observation.outcome {
+        Outcome::Error(failure) => failure.reason.as_deref(),
+        _ => None,
+    };
+    let usual = match observation.error_code() {
+        Some(ErrorCode::ToolUnknown) => Some("model.unknown_tool_call"),
+        Some(ErrorCode::ToolPolicyDenied) => Some("agent.tool_policy_denied"),
+        Some(ErrorCode::ToolApprovalDenied) => Some("agent.tool_denied"),
+        Some(ErrorCode::ToolBudgetExhausted) => Some("agent.tool_budget_exhausted"),
+        _ => None,
+    };
+    let reason = own.or(usual);
+    reason
+        .map(|reason| ("reason".to_owned(), reason.into()))
+        .into_iter()
+        .collect()
 }

@@ -1,17 +1,20 @@
 //! Publishing to the chat: the host is asked once, and answers once, whatever happens in between.
 
-use innkeeper_protocol::ErrorCode;
+use std::sync::Arc;
+
 use innkeeper_protocol::event::{
     CallId, ChatCommitCompleted, ChatCommitFailed, ChatCommitRecorded, ChatCommitRequested,
     ChatCommitStarted, CheckpointId, CommitId, InvocationId, RunEventKind, RunStatus,
 };
+use innkeeper_protocol::{ErrorCode, Observation, Outcome};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::AgentRun;
 use super::apply::Out;
 use super::model::short;
+use super::turn::CallState;
 use crate::workspace::state::FileInfo;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,7 +29,13 @@ pub struct Commit {
     pub reason: Option<String>,
     pub file: FileInfo,
     pub checkpoint: CheckpointId,
+    /// When the host was first asked.
+    #[serde(default)]
+    pub asked_at: Timestamp,
     pub answer: CommitAnswer,
+    /// The run did not wait for the host's answer any longer. It may have published all the same, and say so later.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub given_up: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,6 +59,11 @@ pub enum CommitAnswer {
 impl Commit {
     pub fn is_pending(&self) -> bool {
         self.answer == CommitAnswer::Pending
+    }
+
+    /// That it was published would still be news.
+    pub(super) fn is_unsettled(&self) -> bool {
+        self.is_pending() || (self.given_up && !self.is_confirmed())
     }
 
     pub fn is_confirmed(&self) -> bool {
@@ -95,7 +109,9 @@ impl AgentRun {
             reason: reason.map(str::to_owned),
             file: file.clone(),
             checkpoint,
+            asked_at: self.at,
             answer: CommitAnswer::Pending,
+            given_up: false,
         };
         self.commits.push(commit);
         self.offer_commit(Map::new(), out);
@@ -149,6 +165,17 @@ impl AgentRun {
             message_index,
             at,
         };
+        if commit.given_up {
+            let commit = commit.clone();
+            self.tell_late(&commit);
+        }
+        let was_over = self.is_over();
+        if was_over {
+            self.take_end_back("late_commit", out);
+        }
+        let Some(commit) = self.commit(id) else {
+            return;
+        };
         let completed = ChatCommitCompleted {
             commit_id: commit.commit.clone(),
             invocation_id: InvocationId::root(),
@@ -169,11 +196,46 @@ impl AgentRun {
         };
         out.push(RunEventKind::ChatCommitCompleted(completed).into());
         out.push(RunEventKind::ChatCommitRecorded(recorded).into());
+        if was_over {
+            self.end_again(out);
+        }
+    }
+
+    /// The model believes that nothing was published. Where it goes on, it must not publish a second time.
+    fn tell_late(&mut self, commit: &Commit) {
+        let outcome = Outcome::Success {
+            result: json!({
+                "path": commit.path,
+                "mode": commit.mode,
+                "messageId": commit.message_id(),
+                "note": "the host has published it after all; its answer came late",
+            }),
+            spilled: None,
+        };
+        match self.call_mut(&commit.call).map(|call| &mut call.state) {
+            Some(CallState::Ended { observation, .. }) => {
+                Arc::make_mut(observation).outcome = outcome;
+            }
+            Some(_) => {}
+            None => {
+                let tool = "workspace.commit";
+                self.arrived.push(Arc::new(Observation::new(tool, outcome)));
+            }
+        }
     }
 
     /// What the host cannot do, no model can mend: the run ends. A run that is being cancelled ends as such.
-    pub(super) fn commit_failed(&mut self, id: &CommitId, message: &str, out: &mut Out) {
+    pub(super) fn commit_failed(
+        &mut self,
+        id: &CommitId,
+        message: &str,
+        timed_out: bool,
+        out: &mut Out,
+    ) {
         self.give_up_commit(id, message, out);
+        if let Some(commit) = self.commit_mut(id) {
+            commit.given_up = timed_out;
+        }
         if !self.is_cancelling() {
             self.fail(
                 ErrorCode::CommitSaveFailed,
@@ -188,6 +250,7 @@ impl AgentRun {
         let Some(commit) = self.commit_mut(id) else {
             return;
         };
+        commit.given_up = true;
         commit.answer = CommitAnswer::Failed {
             message: message.to_owned(),
         };

@@ -18,7 +18,9 @@ use super::names::{capture_path, response_path};
 use super::plan::TurnKind;
 use super::state::Phase;
 use super::{AgentRun, Nudge};
-use crate::limits::MAX_BARREN_TURNS;
+use crate::limits::{
+    MAX_BARREN_TURNS, MAX_WORKSPACE_BYTES, MAX_WORKSPACE_FILE_BYTES, MAX_WORKSPACE_FILES,
+};
 use crate::workspace::state::{FileChange, FileInfo, How, ReadState};
 
 impl AgentRun {
@@ -131,12 +133,8 @@ impl AgentRun {
         self.go_on(out);
     }
 
-    fn capture(&mut self, out: &mut Out) -> String {
-        let artifacts = &self.created.profile.output.artifacts;
-        let body = artifacts
-            .iter()
-            .find(|artifact| artifact.target == "messageBody");
-        let path = capture_path(body.map(|artifact| artifact.path.as_str()));
+    /// Where it is; nothing where the workspace has no room for it.
+    fn capture(&mut self, out: &mut Out) -> Option<String> {
         let text = self
             .turn
             .as_ref()
@@ -148,6 +146,7 @@ impl AgentRun {
             chars: counted.chars as u64,
             words: counted.words as u64,
         };
+        let path = self.capture_place(&file)?;
         let captured = DirectOutputCaptured {
             round: self.spent.rounds,
             path: path.clone(),
@@ -166,6 +165,7 @@ impl AgentRun {
             needs_full_read: false,
         };
         self.workspace.reads.insert(path.clone(), known);
+        self.captured = Some((path.clone(), file.sha256.clone()));
         self.change_file(&FileChange {
             path: path.clone(),
             how: How::Captured,
@@ -173,7 +173,39 @@ impl AgentRun {
             new: Some(file),
         });
         self.checkpoint("direct_output_capture", out);
-        path
+        Some(path)
+    }
+
+    /// A name that is free, or under which nothing lies but what was captured last. What the model has made of it, and
+    /// what it wrote itself, stays.
+    fn capture_place(&self, file: &FileInfo) -> Option<String> {
+        let artifacts = &self.created.profile.output.artifacts;
+        let body = artifacts
+            .iter()
+            .find(|artifact| artifact.target == "messageBody");
+        let body = body.map(|artifact| artifact.path.as_str());
+        let files = &self.workspace.files;
+        let is_own = |path: &str| {
+            let own = self.captured.as_ref().filter(|(own, _)| own == path);
+            own.is_some_and(|(_, sha256)| {
+                files.get(path).is_some_and(|file| file.sha256 == *sha256)
+            })
+        };
+        let is_free = |path: &String| {
+            let below = format!("{path}/");
+            let mut next = files.range(path.clone()..).map(|(name, _)| name);
+            let is_taken = next.any(|name| name == path || name.starts_with(&below));
+            is_own(path) || (body != Some(path.as_str()) && !is_taken)
+        };
+        let path = (1..=MAX_WORKSPACE_FILES + 1)
+            .map(|number| capture_path(body, number))
+            .find(is_free)?;
+        let others = || files.iter().filter(|(name, _)| **name != path);
+        let held: u64 = others().map(|(_, file)| file.bytes).sum();
+        let has_room = file.bytes <= MAX_WORKSPACE_FILE_BYTES
+            && others().count() < MAX_WORKSPACE_FILES
+            && held.saturating_add(file.bytes) <= MAX_WORKSPACE_BYTES;
+        has_room.then_some(path)
     }
 
     /// Nothing came of it. The model is told why, but not for ever.

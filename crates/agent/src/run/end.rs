@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use innkeeper_protocol::event::{
     InvocationChanged, InvocationId, PreservedCommit, RunCancelled, RunEventKind, RunFailed,
-    RunPartialSuccess, RunStatus,
+    RunPartialSuccess, RunResumed, RunStatus,
 };
 use innkeeper_protocol::{ErrorCode, Failure, Observation, Outcome};
 use serde_json::{Map, json};
 
-use super::AgentRun;
 use super::apply::Out;
 use super::commit::CommitAnswer;
 use super::model::{fields, short};
 use super::state::{Phase, RunFailure};
+use super::turn::CallState;
+use super::{AgentRun, PlannedCall};
 
 impl AgentRun {
     pub(super) fn fail(
@@ -24,21 +25,33 @@ impl AgentRun {
         reason: Option<String>,
         out: &mut Out,
     ) {
+        let failure = RunFailure {
+            code,
+            message,
+            reason,
+        };
+        if self.tasks.is_empty() {
+            return self.failed(failure, out);
+        }
+        // What they come to is told before the end.
+        self.failure = Some(failure);
+        self.paused = false;
+        self.phase = Phase::Failing {
+            from: self.phase.stage(),
+        };
+    }
+
+    fn failed(&mut self, failure: RunFailure, out: &mut Out) {
         let from = self.phase.stage();
         self.close_turn("the run has failed", out);
         self.discard_guidance("run_failed", out);
         let failed = InvocationChanged {
             invocation_id: InvocationId::root(),
             status: Some("failed".to_owned()),
-            message: Some(short(&message)),
+            message: Some(short(&failure.message)),
             extra: Map::new(),
         };
         out.push(RunEventKind::AgentInvocationFailed(failed).into());
-        let failure = RunFailure {
-            code,
-            message,
-            reason,
-        };
         let preserved: Vec<_> = self.commits().map(preserved).collect();
         let status = match preserved.is_empty() {
             true => RunStatus::Failed,
@@ -61,16 +74,47 @@ impl AgentRun {
         };
     }
 
+    /// Nothing goes on in the background any more.
     pub(super) fn stopped(&mut self, out: &mut Out) {
+        if self.phase == Phase::Persisting {
+            return self.cancel_tasks("the run has finished", out);
+        }
+        if matches!(self.phase, Phase::Failing { .. })
+            && let Some(failure) = self.failure.take()
+        {
+            return self.failed(failure, out);
+        }
         let from = self.phase.stage();
         self.close_turn("the run was cancelled", out);
         self.turn_to(RunStatus::Cancelled, out);
-        let cancelled = RunCancelled {
-            message: "The run was cancelled".to_owned(),
-            extra: Map::new(),
-        };
-        out.push(RunEventKind::RunCancelled(cancelled).into());
+        out.push(RunEventKind::RunCancelled(cancelled()).into());
         self.phase = Phase::Over { from };
+    }
+
+    /// For what has to be told of a run that is over: it stays so, and gets its end again behind it.
+    pub(super) fn take_end_back(&mut self, why: &str, out: &mut Out) {
+        let resumed = RunResumed {
+            invocation_id: InvocationId::root(),
+            additional_rounds: 0,
+            round: self.spent.rounds,
+            max_rounds: self.max_rounds(),
+            extra: fields(json!({"reason": why})),
+        };
+        out.push(RunEventKind::RunResumed(resumed).into());
+    }
+
+    /// The same end, or the one that it has with what has come to light.
+    pub(super) fn end_again(&mut self, out: &mut Out) {
+        match (&self.failure, self.status) {
+            (_, RunStatus::Cancelled) => out.push(RunEventKind::RunCancelled(cancelled()).into()),
+            (Some(failure), _) => {
+                let preserved: Vec<_> = self.commits().map(preserved).collect();
+                let end = terminal(failure, preserved);
+                self.turn_to(RunStatus::PartialSuccess, out);
+                out.push(end.into());
+            }
+            (None, _) => out.push(RunEventKind::RunCompleted.into()),
+        }
     }
 
     /// Nothing is open behind it.
@@ -85,7 +129,7 @@ impl AgentRun {
             let observation = Observation {
                 call_id: call.provider_id.clone(),
                 index: call.index,
-                ..Observation::new(call.tool.as_str(), self.closing(&call.call, why))
+                ..Observation::new(call.tool.as_str(), self.closing(&call, why))
             };
             self.end_call(&call, Arc::new(observation), None, 0, out);
         }
@@ -96,9 +140,10 @@ impl AgentRun {
         self.cancel_tasks(why, out);
     }
 
-    /// What a call is told to have come to: a commit has come to what the host said of it.
-    fn closing(&self, call: &innkeeper_protocol::event::CallId, why: &str) -> Outcome {
-        let answer = self.commit_of(call).map(|commit| &commit.answer);
+    /// What a call is told to have come to: a commit has come to what the host said of it. Of one that was let go of in
+    /// the middle, nobody knows.
+    fn closing(&self, call: &PlannedCall, why: &str) -> Outcome {
+        let answer = self.commit_of(&call.call).map(|commit| &commit.answer);
         match answer {
             Some(CommitAnswer::Confirmed { message_id, .. }) => Outcome::Success {
                 result: json!({"messageId": message_id}),
@@ -111,10 +156,22 @@ impl AgentRun {
                     ..Failure::new(ErrorCode::CommitSaveFailed, message)
                 })
             }
+            None if call.state == (CallState::Started { idempotent: false }) => {
+                Outcome::OutcomeUnknown {
+                    message: format!("{why} while it ran; it may have taken effect"),
+                }
+            }
             _ => Outcome::Cancelled {
                 reason: why.to_owned(),
             },
         }
+    }
+}
+
+fn cancelled() -> RunCancelled {
+    RunCancelled {
+        message: "The run was cancelled".to_owned(),
+        extra: Map::new(),
     }
 }
 
@@ -129,9 +186,8 @@ fn preserved(commit: &super::Commit) -> PreservedCommit {
 }
 
 /// Failures that another try of the same person may well get past, though nothing outside has changed.
-const USER_RETRYABLE: [ErrorCode; 3] = [
+const USER_RETRYABLE: [ErrorCode; 2] = [
     ErrorCode::ModelToolCallRequired,
-    ErrorCode::AgentToolAfterFinish,
     ErrorCode::AgentMaxToolRoundsExceeded,
 ];
 

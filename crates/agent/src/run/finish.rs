@@ -24,14 +24,13 @@ impl AgentRun {
         });
     }
 
-    /// The model has said its last.
+    /// The model has said its last. What goes on in the background is stopped next, before anything is kept.
     pub(super) fn finish_loop(
         &mut self,
         ended_by: Option<&str>,
         reason: Option<String>,
         out: &mut Out,
     ) {
-        self.cancel_tasks("the run has finished", out);
         let is_cut_off = self
             .turn
             .as_ref()
@@ -101,6 +100,7 @@ impl AgentRun {
         self.phase = Phase::Updating {
             state_id: state_id.to_owned(),
             update_id: None,
+            asked_at: None,
         };
     }
 
@@ -119,8 +119,14 @@ impl AgentRun {
     }
 
     pub(super) fn update_requested(&mut self, id: &str, out: &mut Out) {
-        if let Phase::Updating { update_id, .. } = &mut self.phase {
+        if let Phase::Updating {
+            update_id,
+            asked_at,
+            ..
+        } = &mut self.phase
+        {
             *update_id = Some(id.to_owned());
+            *asked_at = Some(self.at);
         }
         self.offer_update(Map::new(), out);
     }
@@ -188,6 +194,7 @@ impl AgentRun {
             Phase::Updating {
                 state_id,
                 update_id: Some(update_id),
+                ..
             } => Some((update_id.clone(), state_id.clone())),
             _ => None,
         }

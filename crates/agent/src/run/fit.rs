@@ -5,8 +5,11 @@ use innkeeper_protocol::event::{CallId, CommitId};
 
 use super::state::{Phase, Stage};
 use super::turn::CallState;
-use super::{AgentRun, Input, Misfit, PlannedCall, Step, Turn, Why};
+use super::{AgentRun, Commit, Input, Misfit, PlannedCall, Step, Turn, Why};
 use crate::limits::MAX_ADDITIONAL_ROUNDS;
+
+pub(super) const TOOL_AFTER_FINISH: &str = "agent.tool_after_finish";
+pub(super) const FINISH_LAST: &str = "Finishing must be the last call of a reply, and other calls stand behind it; finish again when they have ended";
 
 type Fit = Result<(), Misfit>;
 
@@ -14,7 +17,7 @@ impl AgentRun {
     pub(super) fn check(&self, input: &Input) -> Fit {
         match &self.phase {
             Phase::Over { from } => self.check_over(*from, input),
-            Phase::Cancelling { .. } => self.check_cancelling(input),
+            Phase::Cancelling { .. } | Phase::Failing { .. } => self.check_ending(input),
             _ if self.paused => self.check_paused(input),
             _ => self.check_running(input),
         }
@@ -30,11 +33,13 @@ impl AgentRun {
                 "agent.resume_unavailable",
                 "The run is complete, so there is nothing to resume; start another",
             )),
-            Input::CommitResolved { commit, .. } | Input::CommitFailed { commit, .. }
-                if self.commit(commit).is_some() =>
-            {
+            Input::CommitResolved { commit, .. } if self.commit(commit).is_some() => {
+                self.check_published(commit)
+            }
+            Input::CommitFailed { commit, .. } if self.commit(commit).is_some() => {
                 self.check_answer(commit)
             }
+            Input::GuidanceSubmitted { .. } => Err(deaf("is over")),
             _ => Err(Misfit {
                 why: Why::Over,
                 message: "The run is over".to_owned(),
@@ -43,18 +48,18 @@ impl AgentRun {
     }
 
     /// What is under way may come to its end; nothing begins.
-    fn check_cancelling(&self, input: &Input) -> Fit {
+    fn check_ending(&self, input: &Input) -> Fit {
         match input {
             Input::Stopped | Input::Recovered => Ok(()),
             Input::CallEnded { call, .. } => self.open_call(call).map(drop),
             Input::TaskEnded { observation } => self.check_task(observation.task.as_deref()),
-            Input::CommitResolved { commit, .. } | Input::CommitFailed { commit, .. } => {
-                self.check_answer(commit)
-            }
-            Input::CancelRequested => Err(Misfit::already("The run is being cancelled")),
+            Input::CommitResolved { commit, .. } => self.check_published(commit),
+            Input::CommitFailed { commit, .. } => self.check_answer(commit),
+            Input::CancelRequested => Err(Misfit::already("The run is being ended")),
+            Input::GuidanceSubmitted { .. } => Err(deaf("is being ended")),
             _ => Err(Misfit {
                 why: Why::Cancelling,
-                message: "The run is being cancelled, so nothing new begins in it".to_owned(),
+                message: "The run is being ended, so nothing new begins in it".to_owned(),
             }),
         }
     }
@@ -125,9 +130,8 @@ impl AgentRun {
             Input::BlockEnded { block, .. } => self.check_block_end(*block),
             Input::TaskEnded { observation } => self.check_task(observation.task.as_deref()),
             Input::CommitRequested { commit, call, .. } => self.check_commit(commit, call),
-            Input::CommitResolved { commit, .. } | Input::CommitFailed { commit, .. } => {
-                self.check_answer(commit)
-            }
+            Input::CommitResolved { commit, .. } => self.check_published(commit),
+            Input::CommitFailed { commit, .. } => self.check_answer(commit),
             Input::FinishCalled { call, .. } => self.check_finish(call),
             Input::PersistCommitted { .. } | Input::PersistFailed { .. } => {
                 self.check_phase(self.phase == Phase::Persisting)
@@ -154,6 +158,7 @@ impl AgentRun {
                     format!("The host was not asked for the update {update_id}"),
                 ))
             }
+            Input::Stopped if self.next() == Step::Stop => Ok(()),
             Input::Stopped => Err(Misfit::unfit("Nobody has asked the run to stop")),
             Input::Resumed { .. } => Err(Misfit::already("The run is at work")),
             Input::CancelRequested | Input::Recovered | Input::Failed { .. } => Ok(()),
@@ -260,6 +265,14 @@ impl AgentRun {
         }
     }
 
+    /// Also of what the run has given up: it is not undone by that.
+    fn check_published(&self, commit: &CommitId) -> Fit {
+        match self.commit(commit).is_some_and(Commit::is_unsettled) {
+            true => Ok(()),
+            false => self.check_answer(commit),
+        }
+    }
+
     fn check_answer(&self, commit: &CommitId) -> Fit {
         match self.commit(commit) {
             Some(known) if known.is_pending() => Ok(()),
@@ -275,7 +288,8 @@ impl AgentRun {
     }
 
     /// A finish counts only as the last call of its turn. What else the model called in the same reply is run as it stands;
-    /// then the model is told to finish again. So nothing runs after a finish, and nothing the model wrote is lost.
+    /// then the model is told to finish again. So nothing runs after a finish, and nothing the model wrote is lost. One
+    /// that stands before others is refused when the reply is planned (`plan.rs`); here, one that overtook them.
     fn check_finish(&self, id: &CallId) -> Fit {
         if self
             .finish
@@ -292,8 +306,8 @@ impl AgentRun {
         if others.any(|call| call.call != *id && call.is_open()) {
             return Err(Misfit::refused(
                 ErrorCode::AgentToolAfterFinish,
-                "agent.tool_after_finish",
-                "Finishing must be the last call of a reply, and other calls stand behind it; finish again when they have ended",
+                TOOL_AFTER_FINISH,
+                FINISH_LAST,
             ));
         }
         if !self.may_finish() {
@@ -325,4 +339,13 @@ impl AgentRun {
             _ => Ok(()),
         }
     }
+}
+
+/// Nobody listens any more.
+fn deaf(why: &str) -> Misfit {
+    Misfit::refused(
+        ErrorCode::AgentGuidanceInvalid,
+        "agent.guidance_run_not_accepting",
+        format!("The run {why} and asks its model nothing more; start another, or resume it"),
+    )
 }

@@ -11,33 +11,69 @@ fn finishing_is_the_last_thing_that_a_turn_does() {
         call: call.into(),
         reason: None,
     };
+    let native_calls = |tools: &[&str]| ModelTurn {
+        tool_calls: tools
+            .iter()
+            .map(|tool| native(tool, tool, json!({})))
+            .collect(),
+        ..ModelTurn::default()
+    };
+    let text = |text: &str| ModelTurn {
+        text: text.to_owned(),
+        ..ModelTurn::default()
+    };
+    let early = "agent.tool_after_finish";
+    let tam =
+        "<|[REQUEST_TOOL]|>\ncommand_1:»»»workspace.finish«««\ncommand_2:»»»x«««\n<|[END_TOOL]|>";
+    let one = |tool: &str| format!("<|[REQUEST_TOOL]|>\ncommand:»»»{tool}«««\n<|[END_TOOL]|>\n");
+    for (name, reply, block) in [
+        ("native", native_calls(&["workspace.finish", "x"]), 0),
+        ("one TAM block", text(tam), 0),
+        (
+            "two TAM blocks",
+            text(&format!("{}{}", one("workspace.finish"), one("x"))),
+            1,
+        ),
+        (
+            "ACTION",
+            text("<ACTION><workspace.finish/><x/></ACTION>"),
+            0,
+        ),
+    ] {
+        let mut scene = Scene::writer(json!({}));
+        scene.publish("p", "c").ask().reply(reply);
+        assert_eq!(scene.told_model(), [early], "{name}");
+        assert_eq!(scene.run.next(), Step::RunBlock { block }, "{name}");
+        let calls = scene.run.turn().unwrap().calls();
+        let open: Vec<_> = calls.filter(|call| call.is_open()).cloned().collect();
+        assert_eq!(open.len(), 1, "{name}");
+        assert_eq!(open[0].tool, "x", "{name}");
+        let call = open[0].call.as_str();
+        // What stands behind it runs, and then the model may finish again.
+        scene.start(call).end(call).block_end();
+        assert_eq!(scene.run.next(), Step::Ask { round: 3 }, "{name}");
+        scene.finish("last");
+        assert_eq!(scene.run.next(), Step::CommitPersist, "{name}");
+    }
+    // Of two, the last one counts.
+    let mut scene = Scene::writer(json!({}));
+    scene.publish("p", "c");
+    scene.says(&one("workspace.finish").repeat(2));
+    assert_eq!(scene.told_model(), [early]);
+    scene.start("call_2_2").feed(finish("call_2_2"));
+    scene.end("call_2_2").block_end();
+    assert_eq!(scene.run.next(), Step::CommitPersist);
+    // Under a name that only the tools know.
+    let mut scene = Scene::writer(json!({}));
+    scene.publish("p", "c").ask();
+    scene.reply(native_calls(&["end", "x"])).start("end");
     let behind = Why::Refused {
         code: ErrorCode::AgentToolAfterFinish,
-        reason: "agent.tool_after_finish",
+        reason: early,
     };
-    // In the same block, in a later one, and beside it.
-    let mut scene = Scene::writer(json!({}));
-    scene.publish("p", "c");
-    scene.calls(&[
-        native("a", "workspace.finish", json!({})),
-        native("b", "x", json!({})),
-    ]);
-    scene.start("a");
-    assert_eq!(scene.refuses(finish("a")), behind);
-    scene.start("b");
-    assert_eq!(scene.refuses(finish("a")), behind);
-    // What stands behind it runs, and then the model may finish again.
-    scene.end("a").end("b").block_end();
-    assert_eq!(scene.run.next(), Step::Ask { round: 3 });
-    scene.finish("c");
-    assert_eq!(scene.run.next(), Step::CommitPersist);
-
-    let mut scene = Scene::writer(json!({}));
-    scene.publish("p", "c");
-    let text = "<|[REQUEST_TOOL]|>\ncommand:»»»workspace.finish«««\n<|[END_TOOL]|>\n";
-    scene.says(&text.repeat(2));
-    scene.start("call_2_1");
-    assert_eq!(scene.refuses(finish("call_2_1")), behind);
+    assert_eq!(scene.refuses(finish("end")), behind);
+    scene.start("x");
+    assert_eq!(scene.refuses(finish("end")), behind);
 }
 
 #[test]
@@ -76,7 +112,6 @@ fn nothing_begins_after_a_cancel_or_an_end() {
                 idempotent: true,
             }),
             scene.refuses(Input::ModelReplied(Default::default())),
-            scene.refuses(guidance("g", "x")),
             scene.refuses(failed(ErrorCode::AgentInternalError)),
         ]
     };
@@ -84,9 +119,9 @@ fn nothing_begins_after_a_cancel_or_an_end() {
     scene
         .calls(&[native("a", "x", json!({}))])
         .feed(Input::CancelRequested);
-    assert_eq!(begin(&mut scene), [Why::Cancelling; 4]);
+    assert_eq!(begin(&mut scene), [Why::Cancelling; 3]);
     scene.feed(Input::Stopped);
-    assert_eq!(begin(&mut scene), [Why::Over; 4]);
+    assert_eq!(begin(&mut scene), [Why::Over; 3]);
     assert_eq!(scene.refuses(Input::CancelRequested), Why::Over);
     assert_eq!(scene.run.status(), RunStatus::Cancelled);
 }
@@ -95,7 +130,10 @@ fn nothing_begins_after_a_cancel_or_an_end() {
 fn inputs_out_of_order_are_refused() {
     let mut scene = Scene::writer(json!({}));
     for input in [
-        Input::WorkspaceReady { files: Vec::new() },
+        Input::WorkspaceReady {
+            files: Vec::new(),
+            is_missing: false,
+        },
         Input::ModelReplied(Default::default()),
         Input::Rested,
         Input::Stopped,

@@ -1,23 +1,44 @@
 //! Calls that are made again and again, with the same answer and nothing changed in between.
 
+use std::collections::VecDeque;
 use std::io;
 
 use innkeeper_protocol::{ErrorCode, Observation, Outcome};
 use serde::{Deserialize, Serialize};
 
 use super::{AgentRun, PlannedCall};
-use crate::limits::{REPEATED_CALLS_END, REPEATED_CALLS_TOLD};
+use crate::limits::{REPEATED_CALLS_END, REPEATED_CALLS_PERIOD, REPEATED_CALLS_TOLD};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// The last calls and their answers, the newest last; no more than it takes to see that they go round in circles.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Repeated {
-    call: u64,
-    answer: u64,
-    times: u32,
+    recent: VecDeque<(u64, u64)>,
 }
 
 impl Repeated {
-    pub(super) fn is_endless(&self) -> bool {
-        self.times >= REPEATED_CALLS_END
+    fn note(&mut self, call: u64, answer: u64) {
+        self.recent.push_back((call, answer));
+        if self.recent.len() > REPEATED_CALLS_PERIOD * REPEATED_CALLS_END as usize {
+            self.recent.pop_front();
+        }
+    }
+
+    /// How often what came last was there in a row: a call, or several in turn.
+    fn times(&self) -> u32 {
+        let of_period = |period: usize| {
+            let newest_first = self.recent.iter().rev();
+            let before = newest_first.clone().skip(period);
+            let alike = newest_first
+                .zip(before)
+                .take_while(|(one, other)| one == other);
+            (alike.count() + period) / period
+        };
+        let most = (1..=REPEATED_CALLS_PERIOD).map(of_period).max();
+        most.map_or(1, |times| u32::try_from(times).unwrap_or(u32::MAX))
+    }
+
+    fn is_endless(&self) -> bool {
+        self.times() >= REPEATED_CALLS_END
     }
 }
 
@@ -36,20 +57,14 @@ impl AgentRun {
         }
         let call_key = digest(&(&call.tool, &call.arguments));
         let answer = digest(&observation.outcome);
-        let times = match &self.repeated {
-            Some(last) if last.call == call_key && last.answer == answer => last.times + 1,
-            _ => 1,
-        };
-        self.repeated = Some(Repeated {
-            call: call_key,
-            answer,
-            times,
-        });
+        let repeated = self.repeated.get_or_insert_default();
+        repeated.note(call_key, answer);
+        let times = repeated.times();
         if times >= REPEATED_CALLS_TOLD
             && let Some(turn) = &mut self.turn
         {
             let message = format!(
-                "{} was called {times} times in a row with the same arguments, and the answer was always the same; do something else, or the run ends",
+                "{} was called {times} times with the same arguments and nothing new in between, and the answer was always the same; do something else, or the run ends",
                 call.tool
             );
             let is_told = |note: &Observation| matches!(&note.outcome, Outcome::Notice { reason, .. } if reason == TOLD);
@@ -68,9 +83,9 @@ impl AgentRun {
         if is_endless {
             self.repeated = None;
             self.fail(
-                ErrorCode::AgentMaxToolRoundsExceeded,
+                ErrorCode::ToolBudgetExhausted,
                 format!(
-                    "The model made the same call {REPEATED_CALLS_END} times in a row and got the same answer each time; resume the run with guidance, or choose another model"
+                    "The model made the same calls {REPEATED_CALLS_END} times and got the same answers each time; resume the run with guidance, or choose another model"
                 ),
                 Some(TOLD.to_owned()),
                 out,
@@ -83,7 +98,7 @@ impl AgentRun {
 const TOLD: &str = "agent.repeated_calls";
 
 /// FNV-1a over the JSON form: the same in every process, and nothing is copied.
-fn digest(value: &impl Serialize) -> u64 {
+pub(super) fn digest(value: &impl Serialize) -> u64 {
     struct Sum(u64);
 
     impl io::Write for Sum {

@@ -332,13 +332,19 @@ fn the_same_call_with_the_same_answer_leads_nowhere() {
         }
         assert_eq!(scene.run.is_over(), ends, "{name}");
         if ends {
-            let code = (
-                "agent.max_tool_rounds_exceeded",
-                Some("agent.repeated_calls"),
-            );
+            let code = ("tool.budget_exhausted", Some("agent.repeated_calls"));
             assert_eq!(scene.failure(), code, "{name}");
         }
     }
+    let mut scene = Scene::writer(json!({}));
+    for round in 1..=11 {
+        scene.round(&round.to_string(), "x", json!({"n": round % 2}));
+        assert!(!scene.run.is_over(), "{round}");
+    }
+    assert_eq!(scene.told_model().last().unwrap(), "agent.repeated_calls");
+    scene.round("12", "x", json!({"n": 0}));
+    let code = ("tool.budget_exhausted", Some("agent.repeated_calls"));
+    assert_eq!(scene.failure(), code);
     let mut scene = Scene::writer(json!({}));
     again(&mut scene, 1);
     again(&mut scene, 2);

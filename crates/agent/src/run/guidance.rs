@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 
 use super::apply::Out;
+use super::guard::digest;
 use super::model::fields;
 use super::state::Phase;
 use super::{AgentRun, Misfit};
 use crate::limits::{
-    MAX_GUIDANCE_CHARS, MAX_GUIDANCE_PREVIEW_CHARS, MAX_PENDING_GUIDANCE,
+    MAX_GUIDANCE_CHARS, MAX_GUIDANCE_PREVIEW_CHARS, MAX_KNOWN_GUIDANCE, MAX_PENDING_GUIDANCE,
     MAX_PENDING_GUIDANCE_CHARS,
 };
 
@@ -24,13 +25,27 @@ pub struct Guidance {
     pub text: String,
 }
 
+/// A piece that was taken, for whoever hands it in once more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Guided {
+    id: String,
+    client_id: String,
+    text: u64,
+}
+
 impl AgentRun {
+    /// Under which id this piece was taken before.
+    pub fn guided(&self, client_id: &str, text: &str) -> Option<&str> {
+        let text = digest(&text);
+        let known = self.guided.iter().rev();
+        let mut known = known.filter(|known| known.client_id == client_id && known.text == text);
+        known.next().map(|known| known.id.as_str())
+    }
+
     pub(super) fn check_guidance(&self, client_id: Option<&str>, text: &str) -> Result<(), Misfit> {
-        let is_known = |piece: &Guidance| {
-            client_id.is_some() && piece.client_id.as_deref() == client_id && piece.text == text
-        };
-        if self.guidance.iter().any(is_known) {
-            return Err(Misfit::already("This guidance waits for the next request"));
+        if client_id.is_some_and(|client_id| self.guided(client_id, text).is_some()) {
+            return Err(Misfit::already("This guidance has been taken"));
         }
         if matches!(self.phase, Phase::Persisting | Phase::Updating { .. }) {
             return Err(Misfit::refused(
@@ -84,6 +99,16 @@ impl AgentRun {
             client_id: client_id.map(str::to_owned),
             text: text.to_owned(),
         });
+        if let Some(client_id) = client_id {
+            if self.guided.len() >= MAX_KNOWN_GUIDANCE {
+                self.guided.remove(0);
+            }
+            self.guided.push(Guided {
+                id: id.to_owned(),
+                client_id: client_id.to_owned(),
+                text: digest(&text),
+            });
+        }
         // A person has changed what the model knows.
         self.repeated = None;
         self.barren = 0;

@@ -103,3 +103,42 @@ fn guidance_has_its_limits() {
     let closed = refused(invalid, "agent.guidance_mailbox_closed");
     assert_eq!(scene.refuses(guidance("g", "x")), closed);
 }
+
+#[test]
+fn the_same_piece_of_the_same_client_is_taken_once() {
+    let piece = |id: &str, client: &str, text: &str| Input::GuidanceSubmitted {
+        guidance_id: id.to_owned(),
+        client_guidance_id: Some(client.to_owned()),
+        text: text.to_owned(),
+    };
+    let mut scene = Scene::chat(json!({}));
+    scene.feed(piece("g1", "mine", "wait"));
+    assert_eq!(scene.refuses(piece("g2", "mine", "wait")), Why::Already);
+    // Also when the model has read it.
+    scene.round("a", "x", json!({}));
+    assert!(scene.run.guidance().is_empty());
+    assert_eq!(scene.refuses(piece("g2", "mine", "wait")), Why::Already);
+    assert_eq!(scene.run.guided("mine", "wait"), Some("g1"));
+    scene.feed(piece("g3", "mine", "something else"));
+    scene.feed(piece("g4", "other", "wait"));
+    assert_eq!(scene.run.guidance().len(), 2);
+    // Not for ever.
+    for n in 0..crate::limits::MAX_KNOWN_GUIDANCE {
+        scene.round(&format!("c{n}"), "x", json!({"n": n}));
+        scene.feed(piece("g", &n.to_string(), "more"));
+    }
+    assert_eq!(scene.run.guided("mine", "wait"), None);
+}
+
+#[test]
+fn whoever_speaks_to_a_run_that_ends_is_told_so() {
+    let deaf = Why::Refused {
+        code: ErrorCode::AgentGuidanceInvalid,
+        reason: "agent.guidance_run_not_accepting",
+    };
+    let mut scene = Scene::writer(json!({}));
+    scene.feed(Input::CancelRequested);
+    assert_eq!(scene.refuses(guidance("g", "x")), deaf);
+    scene.feed(Input::Stopped);
+    assert_eq!(scene.refuses(guidance("g", "x")), deaf);
+}

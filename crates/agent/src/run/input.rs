@@ -34,6 +34,9 @@ pub enum Input {
     /// The workspace is there, with what earlier runs of the chat left in `persist`.
     WorkspaceReady {
         files: Vec<(String, FileInfo)>,
+        /// What they left is not there any more.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_missing: bool,
     },
     /// Which model and which tools it will work with; `tools` as they are told to the model.
     ContextReady {
@@ -126,6 +129,9 @@ pub enum Input {
     CommitFailed {
         commit: CommitId,
         message: String,
+        /// The host did not say so: it did not answer in time.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        timed_out: bool,
     },
     /// `workspace.finish` was called. Refused where the run may not end yet; the model is told why.
     FinishCalled {

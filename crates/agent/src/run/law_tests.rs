@@ -77,6 +77,7 @@ fn of_block(run: &AgentRun, by: u8, n: usize) -> Input {
         (CallState::Started { .. }, Some(commit)) if by.is_multiple_of(8) => Input::CommitFailed {
             commit,
             message: "no".to_owned(),
+            timed_out: by.is_multiple_of(16),
         },
         (CallState::Started { .. }, Some(commit)) => Input::CommitResolved {
             commit,
@@ -120,6 +121,7 @@ fn onward(run: &AgentRun, by: u8, n: usize) -> Option<Input> {
     Some(match run.next() {
         Step::PrepareWorkspace => Input::WorkspaceReady {
             files: vec![("persist/a".to_owned(), file("a"))],
+            is_missing: false,
         },
         Step::PrepareContext => Input::ContextReady {
             binding: json!({}),

@@ -279,7 +279,7 @@ fn a_captured_answer_is_a_file_that_the_model_knows() {
     let mut scene = Scene::writer(json!({}));
     scene.says("Once");
     let nudge = Nudge::ToolCallRequired {
-        captured: "output/direct_output.md".to_owned(),
+        captured: Some("output/direct_output.md".to_owned()),
         attempt: 1,
     };
     assert_eq!(scene.run.nudge(), Some(&nudge));
@@ -357,6 +357,7 @@ fn what_changed_in_persist_is_told() {
             found("persist/old", "2"),
             found("persist/gone", "3"),
         ],
+        is_missing: false,
     });
     scene.feed(Input::ContextReady {
         binding: json!({}),
@@ -461,4 +462,63 @@ fn requests_keep_what_was_sent() {
         .map(|message| (**message).clone())
         .collect();
     assert_eq!(sent, [json!("system"), json!("summary")]);
+}
+
+#[test]
+fn what_is_captured_spoils_nothing() {
+    let captured = |scene: &Scene| match scene.run.nudge() {
+        Some(Nudge::ToolCallRequired { captured, .. }) => captured.clone(),
+        other => panic!("{other:?}"),
+    };
+    let write = |scene: &mut Scene, id: &str, change| {
+        scene.calls(&[native(id, "x", json!({}))]).start(id);
+        let outcome = innkeeper_protocol::Outcome::Success {
+            result: "ok".into(),
+            spilled: None,
+        };
+        scene.end_with(id, outcome, change).block_end();
+    };
+    let first = Some("output/direct_output.md".to_owned());
+    let second = Some("output/direct_output_2.md".to_owned());
+    // Nothing but the last capture lies there.
+    let mut scene = Scene::writer(json!({}));
+    scene.says("one").says("two");
+    assert_eq!(captured(&scene), first);
+    // The model has made something of it.
+    write(&mut scene, "w", written("output/direct_output.md", "own"));
+    scene.says("three");
+    assert_eq!(captured(&scene), second);
+    let files = &scene.run.workspace().files;
+    assert_eq!(files["output/direct_output.md"], file("own"));
+    // It is the name of the message itself, or of a folder.
+    let body = json!({"output": {"artifacts": [
+        {"id": "main", "path": "output/direct_output.md", "kind": "markdown", "target": "messageBody"}
+    ]}});
+    let mut scene = Scene::writer(body);
+    scene.says("one");
+    assert_eq!(captured(&scene), second);
+    let mut scene = Scene::writer(json!({}));
+    write(&mut scene, "w", written("output/direct_output.md/x", "own"));
+    scene.says("one");
+    assert_eq!(captured(&scene), second);
+    // There is no room: too long, too many files.
+    let mut scene = Scene::writer(json!({}));
+    let most = crate::limits::MAX_WORKSPACE_FILE_BYTES as usize;
+    scene.says(&"x".repeat(most + 1));
+    assert_eq!(captured(&scene), None);
+    assert!(!scene.heard().contains("direct_output_captured"));
+    scene.says(&"x".repeat(most));
+    assert_eq!(captured(&scene), first);
+    let mut scene = Scene::writer(json!({}));
+    let mut many = written("output/0", "x");
+    let one = many.files[0].clone();
+    many.files = (0..crate::limits::MAX_WORKSPACE_FILES)
+        .map(|n| crate::workspace::state::FileChange {
+            path: format!("output/{n}"),
+            ..one.clone()
+        })
+        .collect();
+    write(&mut scene, "w", many);
+    scene.says("one");
+    assert_eq!(captured(&scene), None);
 }

@@ -47,4 +47,4 @@ mod loop_tests;
 #[cfg(test)]
 mod recover_tests;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;

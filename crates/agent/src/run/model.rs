@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use innkeeper_engine::port::PARTS_FIELD;
 use innkeeper_protocol::event::{
     GuidanceApplied, InvocationId, ModelCallAttempt, ModelCallAttemptFailed,
     ModelCallRetryScheduled, ModelCompleted, ModelRequestCreated, ModelResponseStored,
-    RunEventKind, RunStatus, ToolCallRequested,
+    ProviderStateUpdated, RunEventKind, RunStatus, ToolCallRequested,
 };
 use innkeeper_protocol::{ErrorCode, Reply};
 use innkeeper_tools::builtin::text::count;
@@ -16,7 +17,7 @@ use super::guidance::preview;
 use super::names::{arguments_path, response_path};
 use super::plan::Plan;
 use super::state::Phase;
-use super::{AgentRun, ModelTurn, PlannedCall, Turn};
+use super::{AgentRun, Draft, ModelTurn, PlannedCall, Turn};
 use crate::limits::{MAX_EVENT_MESSAGE_CHARS, MAX_NARRATION_CHARS};
 
 impl AgentRun {
@@ -133,10 +134,11 @@ impl AgentRun {
         let reply = turn.read();
         let plan = self.plan(turn, &reply);
         out.push(RunEventKind::ModelResponseStored(stored(round, turn)).into());
+        out.extend(self.provider_state(round, turn).map(Draft::new));
         out.push(RunEventKind::ModelCompleted(completed(round, turn, &reply, &plan)).into());
         let calls = plan.blocks.iter().flat_map(|block| &block.calls);
         out.extend(
-            calls.map(|call| RunEventKind::ToolCallRequested(requested(round, call)).into()),
+            calls.map(|call| RunEventKind::ToolCallRequested(requested(round, call, turn)).into()),
         );
         let Plan {
             blocks,
@@ -165,6 +167,31 @@ impl AgentRun {
             self.tell_end(call, tool, observation, 0, out);
         }
         self.conclude_or_act(kind, out);
+    }
+}
+
+impl AgentRun {
+    /// What the provider keeps of the conversation, or wants back with it; nothing where it said nothing of the kind.
+    fn provider_state(&self, round: u32, turn: &ModelTurn) -> Option<RunEventKind> {
+        let parts = turn.message.get(PARTS_FIELD).and_then(Json::as_array);
+        if turn.response_id.is_none() && parts.is_none() {
+            return None;
+        }
+        let source = &self.binding["chatCompletionSource"];
+        let continuation = parts.map(|parts| json!({"provider": source, "partCount": parts.len()}));
+        let state = json!({
+            "sessionId": format!("{}:{}", self.run_id(), InvocationId::root()),
+            "chatCompletionSource": source,
+            "providerFormat": self.binding["customApiFormat"],
+            "messageCursor": self.sent.len(),
+            "lastResponseId": turn.response_id,
+            "nativeContinuation": continuation,
+        });
+        Some(RunEventKind::ProviderStateUpdated(ProviderStateUpdated {
+            round,
+            provider_state: Json::Object(fields(state)),
+            extra: Map::new(),
+        }))
     }
 }
 
@@ -212,16 +239,27 @@ fn completed(round: u32, turn: &ModelTurn, reply: &Reply<'_>, plan: &Plan) -> Mo
     }
 }
 
-fn requested(round: u32, call: &PlannedCall) -> ToolCallRequested {
+fn requested(round: u32, call: &PlannedCall, turn: &ModelTurn) -> ToolCallRequested {
+    let native = call.provider_id.as_deref().and_then(|id| {
+        let mut calls = turn.tool_calls.iter();
+        calls.find(|native| native.get("id").and_then(Json::as_str) == Some(id))
+    });
     ToolCallRequested {
         round,
         invocation_id: InvocationId::root(),
         call_id: call.call.clone(),
         name: call.tool.clone(),
         arguments_ref: Some(arguments_path(&call.call)),
-        provider_metadata: None,
+        provider_metadata: native.map(metadata),
         extra: Map::new(),
     }
+}
+
+/// All that the provider said of a call beside its name and its arguments.
+fn metadata(native: &Json) -> Json {
+    let mut rest = native.as_object().cloned().unwrap_or_default();
+    rest.shift_remove("function");
+    Json::Object(rest)
 }
 
 /// A message of someone else, short enough for an event.

@@ -33,12 +33,15 @@ pub(super) fn checkpoint_id(number: u64) -> CheckpointId {
     CheckpointId::new(format!("cp_{number:06}"))
 }
 
-/// Where a plain answer is kept: beside the file that becomes the message.
-pub(super) fn capture_path(message_body: Option<&str>) -> String {
+/// Where a plain answer is kept: beside the file that becomes the message. From 1 on, for where a name is taken.
+pub(super) fn capture_path(message_body: Option<&str>, number: usize) -> String {
     let root = message_body
         .and_then(|path| path.split_once('/'))
         .map_or("output", |(root, _)| root);
-    format!("{root}/direct_output.md")
+    match number {
+        1 => format!("{root}/direct_output.md"),
+        number => format!("{root}/direct_output_{number}.md"),
+    }
 }
 
 #[cfg(test)]
@@ -73,7 +76,8 @@ mod tests {
             (Some("summaries/a/b.md"), "summaries/direct_output.md"),
             (None, "output/direct_output.md"),
         ] {
-            assert_eq!(capture_path(body), path);
+            assert_eq!(capture_path(body, 1), path);
         }
+        assert_eq!(capture_path(None, 2), "output/direct_output_2.md");
     }
 }

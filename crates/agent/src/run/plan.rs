@@ -9,6 +9,7 @@ use innkeeper_protocol::{
 };
 use serde_json::{Map, Value as Json};
 
+use super::fit::{FINISH_LAST, TOOL_AFTER_FINISH};
 use super::names::call_key;
 use super::spent::alike;
 use super::turn::CallState;
@@ -17,7 +18,8 @@ use crate::limits::{MAX_CALL_ID_BYTES, MAX_CALLS_PER_TURN};
 
 /// Tools that bring a run to its end: they may be called when the run has no calls left for anything else, so that what
 /// was written is not lost.
-const CLOSING: [&str; 2] = ["workspace.commit", "workspace.finish"];
+const CLOSING: [&str; 2] = ["workspace.commit", FINISH];
+const FINISH: &str = "workspace.finish";
 
 /// What kind of a turn it is, before any call has run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,11 +64,12 @@ impl AgentRun {
             ));
         }
         let mut taken = Taken::default();
-        let blocks: Vec<_> = reply
+        let mut blocks: Vec<_> = reply
             .blocks
             .iter()
             .map(|block| self.plan_block(block, turn.is_cut_off(), &mut taken))
             .collect();
+        refuse_early_finish(&mut blocks, &reply.blocks);
         let kind = if blocks.iter().any(|block| !block.ended) {
             TurnKind::Calls
         } else if !blocks.is_empty() || !notes.is_empty() {
@@ -224,6 +227,38 @@ impl AgentRun {
             id = format!("{own}_{again}");
         }
         CallId::new(id)
+    }
+}
+
+/// A finish with calls behind it ends nothing, and does not keep them from being run.
+fn refuse_early_finish(planned: &mut [PlannedBlock], written: &[Block<'_>]) {
+    let mut is_followed = false;
+    for (planned, written) in planned.iter_mut().zip(written).rev() {
+        let mut has_refused = false;
+        for call in planned.calls.iter_mut().rev().filter(|call| call.is_open()) {
+            if !is_followed || !alike(FINISH, &call.tool) {
+                is_followed = true;
+                continue;
+            }
+            let failure = Failure {
+                reason: Some(TOOL_AFTER_FINISH.to_owned()),
+                ..Failure::new(ErrorCode::AgentToolAfterFinish, FINISH_LAST)
+            };
+            let observation = Observation {
+                call_id: call.provider_id.clone(),
+                index: call.index,
+                ..Observation::new(call.tool.as_str(), Outcome::Error(failure))
+            };
+            call.state = CallState::Ended {
+                observation: Arc::new(observation),
+                full: None,
+            };
+            has_refused = true;
+        }
+        if has_refused && !planned.calls.iter().any(PlannedCall::is_open) {
+            planned.ended = true;
+            planned.notes = Observation::of_block(written);
+        }
     }
 }
 

@@ -33,7 +33,7 @@ impl AgentRun {
         };
         out.push(RunEventKind::RunRecovered(recovered).into());
         self.settle_calls(out);
-        if self.is_cancelling() {
+        if self.is_cancelling() || matches!(self.phase, Phase::Failing { .. }) {
             return;
         }
         let again = || Map::from_iter([("offeredAgain".to_owned(), true.into())]);

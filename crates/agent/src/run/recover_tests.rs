@@ -374,3 +374,29 @@ fn whoever_resumes_grants_what_was_used_up() {
     assert!(scene.run.call(&"b".into()).unwrap().is_open());
     assert_eq!(scene.run.spent().tokens, 24);
 }
+
+#[test]
+fn a_run_that_waits_for_its_host_may_be_taken_over_for_ever() {
+    let mut commit = Scene::writer(json!({}));
+    commit
+        .calls(&[native("a", "workspace.commit", json!({}))])
+        .start("a")
+        .request_commit("a", "c1");
+    let mut update = Scene::writer(json!({}));
+    update.publish("a", "c1").finish("b").persist();
+    update.feed(Input::MetadataUpdateRequested {
+        update_id: "u1".to_owned(),
+    });
+    for (name, mut scene) in [("commit", commit), ("update", update)] {
+        let next = match name {
+            "commit" => Step::AwaitHostCommit {
+                commit: "c1".into(),
+            },
+            _ => scene.run.next(),
+        };
+        for _ in 0..20 {
+            scene.feed(Input::Recovered);
+            assert_eq!(scene.run.next(), next, "{name}");
+        }
+    }
+}

@@ -11,6 +11,7 @@ use innkeeper_protocol::event::{
 use serde_json::{Map, Value as Json, json};
 
 use super::apply::Out;
+use super::model::fields;
 use super::spent::Spent;
 use super::state::Phase;
 use super::{AgentRun, Created, Draft, Input, Misfit, Stamped};
@@ -39,6 +40,7 @@ impl AgentRun {
             arrived: Vec::new(),
             tasks: BTreeMap::new(),
             guidance: Vec::new(),
+            guided: Vec::new(),
             workspace: WorkspaceState::default(),
             persist_base: BTreeMap::new(),
             commits: Vec::new(),
@@ -48,6 +50,7 @@ impl AgentRun {
             repeated: None,
             barren: 0,
             drifts: 0,
+            captured: None,
             failure: None,
         };
         let mut out = created_events(created);
@@ -55,7 +58,12 @@ impl AgentRun {
         Ok((run, out))
     }
 
-    pub(super) fn workspace_ready(&mut self, files: &[(String, FileInfo)], out: &mut Out) {
+    pub(super) fn workspace_ready(
+        &mut self,
+        files: &[(String, FileInfo)],
+        is_missing: bool,
+        out: &mut Out,
+    ) {
         self.workspace.files.extend(files.iter().cloned());
         let kept = files.iter().filter(|(path, _)| path.starts_with(PERSIST));
         self.persist_base = kept
@@ -81,7 +89,13 @@ impl AgentRun {
             started(),
             RunEventKind::PersistentProjectionInitialized(PersistentProjectionInitialized {
                 roots: json!([{"path": "persist", "fileCount": self.persist_base.len()}]),
-                extra: Map::new(),
+                extra: match is_missing {
+                    false => Map::new(),
+                    true => fields(json!({
+                        "missing": true,
+                        "baseStateId": created.persist_base_state_id,
+                    })),
+                },
             }),
         ];
         out.extend(kinds.map(Draft::new));
@@ -138,7 +152,10 @@ fn created_events(created: &Created) -> Out {
         })),
         Draft::new(RunEventKind::SkillScopesResolved(SkillScopesResolved {
             scopes: json!([]),
-            refs: json!({}),
+            refs: created
+                .skill_scope_refs
+                .clone()
+                .unwrap_or_else(|| json!({})),
             effective_skills: Vec::new(),
             extra: Map::new(),
         })),

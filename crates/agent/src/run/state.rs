@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use innkeeper_protocol::event::{CallId, CommitId, Presentation, RunId, RunStatus};
 use innkeeper_protocol::{ErrorCode, Observation};
@@ -10,9 +11,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::apply::millis_between;
 use super::commit::Commit;
 use super::guard::Repeated;
-use super::guidance::Guidance;
+use super::guidance::{Guidance, Guided};
 use super::spent::{Left, Spent};
 use super::turn::CallState;
 use super::{Created, Nudge, PlannedCall, Step, Turn};
@@ -42,6 +44,9 @@ pub struct AgentRun {
     pub(super) arrived: Vec<Arc<Observation>>,
     pub(super) tasks: BTreeMap<String, OpenTask>,
     pub(super) guidance: Vec<Guidance>,
+    /// The pieces that were taken last, told or not, the newest last.
+    #[serde(default)]
+    pub(super) guided: Vec<Guided>,
 
     pub(super) workspace: WorkspaceState,
     /// What earlier runs left in `persist`.
@@ -57,6 +62,9 @@ pub struct AgentRun {
     pub(super) barren: u32,
     /// Turns in a row that were plain text where tools were needed.
     pub(super) drifts: u32,
+    /// Where its plain words were kept last, and what they were.
+    #[serde(default)]
+    pub(super) captured: Option<(String, BlobId)>,
     pub(super) failure: Option<RunFailure>,
 }
 
@@ -86,8 +94,15 @@ pub(super) enum Phase {
     Updating {
         state_id: String,
         update_id: Option<String>,
+        /// When the host was first asked.
+        #[serde(default)]
+        asked_at: Option<Timestamp>,
     },
     Cancelling {
+        from: Stage,
+    },
+    /// It has failed, and what goes on in the background is being stopped.
+    Failing {
         from: Stage,
     },
     Over {
@@ -145,7 +160,7 @@ impl Phase {
             Self::Ready | Self::Acting | Self::Waiting => Stage::Ask,
             Self::Asked { .. } | Self::Resting { .. } => Stage::Model,
             Self::Persisting | Self::Updating { .. } => Stage::Persist,
-            Self::Cancelling { from } | Self::Over { from } => *from,
+            Self::Cancelling { from } | Self::Failing { from } | Self::Over { from } => *from,
         }
     }
 }
@@ -156,7 +171,7 @@ impl AgentRun {
             Phase::Over { .. } => Step::Over {
                 status: self.status,
             },
-            Phase::Cancelling { .. } => Step::Stop,
+            Phase::Cancelling { .. } | Phase::Failing { .. } => Step::Stop,
             _ if self.paused => Step::Paused,
             Phase::Preparing => Step::PrepareWorkspace,
             Phase::Assembling => Step::PrepareContext,
@@ -174,6 +189,7 @@ impl AgentRun {
             Phase::Waiting => Step::AwaitTasks {
                 tasks: self.tasks.keys().cloned().collect(),
             },
+            Phase::Persisting if !self.tasks.is_empty() => Step::Stop,
             Phase::Persisting => Step::CommitPersist,
             Phase::Updating { update_id, .. } => Step::UpdateMetadata {
                 update_id: update_id.clone(),
@@ -209,16 +225,16 @@ impl AgentRun {
         self.paused
     }
 
-    /// Nothing goes on before somebody has answered.
-    pub fn waits_for_a_person(&self) -> bool {
-        matches!(
-            self.status,
-            RunStatus::AwaitingApproval | RunStatus::AwaitingHostCommit
-        )
-    }
-
     pub fn is_cancelling(&self) -> bool {
         matches!(self.phase, Phase::Cancelling { .. })
+    }
+
+    /// When the host was asked to note what was kept.
+    pub fn update_asked_at(&self) -> Option<Timestamp> {
+        match &self.phase {
+            Phase::Updating { asked_at, .. } => *asked_at,
+            _ => None,
+        }
     }
 
     pub fn run_id(&self) -> &RunId {
@@ -321,6 +337,16 @@ impl AgentRun {
     /// As of the last input.
     pub fn left(&self) -> Left {
         self.spent.left(&self.created.profile)
+    }
+
+    /// Time for work, as it will be at `now` if nothing happens until then. None: no limit.
+    pub fn time_left(&self, now: Timestamp) -> Option<Duration> {
+        let left = self.left().wall_time_ms?;
+        let since = match self.is_parked() {
+            true => 0,
+            false => millis_between(self.at, now),
+        };
+        Some(Duration::from_millis(left.saturating_sub(since)))
     }
 
     pub fn max_rounds(&self) -> u32 {

@@ -21,7 +21,7 @@ pub(super) struct Scene {
     millis: i64,
 }
 
-pub(super) fn profile(changes: Json) -> AgentProfile {
+pub(crate) fn profile(changes: Json) -> AgentProfile {
     let mut profile = json!({
         "id": "writer", "displayName": "Writer",
         "preset": {}, "model": {}, "run": {}, "context": {}, "delegation": {}, "instructions": {},
@@ -36,7 +36,7 @@ pub(super) fn profile(changes: Json) -> AgentProfile {
     serde_json::from_value(profile).unwrap()
 }
 
-pub(super) fn created(presentation: Presentation, changes: Json) -> Input {
+pub(crate) fn created(presentation: Presentation, changes: Json) -> Input {
     Input::Created(Arc::new(Created {
         run_id: RunId::from("run_1"),
         workspace_id: WorkspaceId::from("chat_1"),
@@ -63,7 +63,7 @@ pub(super) fn created(presentation: Presentation, changes: Json) -> Input {
 }
 
 /// A native call.
-pub(super) fn native(id: &str, tool: &str, arguments: Json) -> Json {
+pub(crate) fn native(id: &str, tool: &str, arguments: Json) -> Json {
     json!({"id": id, "type": "function", "function": {"name": tool, "arguments": arguments.to_string()}})
 }
 
@@ -108,7 +108,7 @@ pub(super) fn failed(code: ErrorCode) -> Input {
     }
 }
 
-pub(super) fn guidance(id: &str, text: &str) -> Input {
+pub(crate) fn guidance(id: &str, text: &str) -> Input {
     Input::GuidanceSubmitted {
         guidance_id: id.to_owned(),
         client_guidance_id: None,
@@ -158,7 +158,10 @@ impl Scene {
     }
 
     pub(super) fn prepare(&mut self) {
-        self.feed(Input::WorkspaceReady { files: Vec::new() });
+        self.feed(Input::WorkspaceReady {
+            files: Vec::new(),
+            is_missing: false,
+        });
         self.feed(Input::ContextReady {
             binding: json!({"mode": "connectionRef", "modelId": "m"}),
             request: json!({"model": "m"}),

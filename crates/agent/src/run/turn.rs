@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use innkeeper_protocol::event::CallId;
-use innkeeper_protocol::{Observation, Reply, add_native_calls, parse};
+use innkeeper_protocol::{ErrorCode, Observation, Outcome, Reply, add_native_calls, parse};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -93,8 +93,11 @@ impl Turn {
     rename_all_fields = "camelCase"
 )]
 pub enum Nudge {
-    /// It answered in plain text where only tools count. Its text is kept in that file.
-    ToolCallRequired { captured: String, attempt: u32 },
+    /// It answered in plain text where only tools count. Its text is kept in that file, if there was room for it.
+    ToolCallRequired {
+        captured: Option<String>,
+        attempt: u32,
+    },
     /// It said nothing at all.
     EmptyTurn,
 }
@@ -137,6 +140,12 @@ impl PlannedCall {
 
     pub fn is_open(&self) -> bool {
         self.observation().is_none()
+    }
+
+    /// A finish that stood before other calls: refused, but no reason not to run them.
+    pub fn is_early_finish(&self) -> bool {
+        let outcome = self.observation().map(|observation| &observation.outcome);
+        matches!(outcome, Some(Outcome::Error(failure)) if failure.code == ErrorCode::AgentToolAfterFinish)
     }
 }
 

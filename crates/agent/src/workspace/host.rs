@@ -3,13 +3,14 @@
 //! Files are read here. Papers are no files: whoever has the journal makes them, and [`HostPath`] says which is meant.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use innkeeper_protocol::ErrorCode;
 use innkeeper_store::{BlobId, Contents};
 use innkeeper_tools::ToolError;
 use serde::Serialize;
 
-use super::fault::{fault, invalid_path, is_directory, lost, not_found, storage};
+use super::fault::{fault, invalid_path, is_directory, lost, storage};
 use super::path::{WorkspacePath, is_below};
 use super::plan::ROOTS;
 use super::session::WorkspaceSession;
@@ -59,7 +60,34 @@ impl HostPath {
         }
         paper(path.as_str())
             .map(Self::Paper)
-            .ok_or_else(|| not_found(path.as_str()))
+            .ok_or_else(|| no_paper(path.as_str()))
+    }
+}
+
+/// The path that it has.
+impl fmt::Display for Paper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Events => f.write_str("events.jsonl"),
+            Self::Run => f.write_str("run.json"),
+            Self::Manifest => f.write_str("manifest.json"),
+            Self::Input(name) => write!(f, "input/{name}.json"),
+            Self::ToolArguments(stem) => write!(f, "tool-args/{stem}.json"),
+            Self::ToolResult(stem) => write!(f, "tool-results/{stem}.json"),
+            Self::ModelResponse {
+                invocation: None,
+                round,
+            } => f.write_str(&model_response_path(*round)),
+            Self::ModelResponse {
+                invocation: Some(invocation),
+                round,
+            } => write!(f, "model-responses/{invocation}/round-{round:03}.json"),
+            Self::Checkpoint { id, file: None } => write!(f, "checkpoints/{id}/checkpoint.json"),
+            Self::Checkpoint {
+                id,
+                file: Some(file),
+            } => write!(f, "checkpoints/{id}/{}", file.as_str()),
+        }
     }
 }
 
@@ -113,13 +141,14 @@ pub fn model_response_path(round: u32) -> String {
 
 /// A file as hosts are given it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct HostFile {
     pub path: String,
     pub text: String,
     pub bytes: u64,
     pub chars: u64,
     pub words: u64,
-    pub sha256: BlobId,
+    pub sha256: String,
 }
 
 impl HostFile {
@@ -136,7 +165,7 @@ impl HostFile {
             bytes: info.bytes,
             chars: info.chars,
             words: info.words,
-            sha256: info.sha256,
+            sha256: info.sha256.as_str().to_owned(),
         }
     }
 }
@@ -148,7 +177,7 @@ impl WorkspaceSession {
         let Some(info) = self.file(name) else {
             return Err(match self.is_folder(name) {
                 true => is_directory(name),
-                false => not_found(name),
+                false => no_paper(name),
             });
         };
         let text = self.text(name, &info.sha256).await?;
@@ -171,9 +200,18 @@ pub async fn read_for_host(
         let is_folder = ROOTS.contains(&name) || files.keys().any(|file| is_below(file, name));
         return Err(match is_folder {
             true => is_directory(name),
-            false => not_found(name),
+            false => no_paper(name),
         });
     };
+    read_content(contents, name, info).await
+}
+
+/// A content under the name that it has, or had.
+pub async fn read_content(
+    contents: &dyn Contents,
+    name: &str,
+    info: &FileInfo,
+) -> Result<HostFile, ToolError> {
     let content = contents
         .blob(&info.sha256)
         .await
@@ -187,7 +225,7 @@ pub async fn read_for_host(
     ))
 }
 
-/// For whoever makes papers and finds that this one is not there.
+/// Neither a file nor a paper.
 pub fn no_paper(path: &str) -> ToolError {
     fault(
         ErrorCode::WorkspaceFileNotFound,

@@ -56,6 +56,7 @@ fn every_path_of_a_run_is_a_file_or_a_paper() {
             },
         ),
     ] {
+        assert_eq!(paper.to_string(), text.trim_start_matches("./"));
         assert_eq!(HostPath::parse(text), Ok(HostPath::Paper(paper)), "{text}");
     }
     assert_eq!(

@@ -1,7 +1,7 @@
 //! The workspace of one live run: what it holds, what open calls have done to it, and the contents behind both.
 //!
-//! Whoever drives the run opens one, takes what a call did when it journals the call's end, and says when that is on
-//! disk. Tools read and stage here; nothing they do is kept anywhere else before that.
+//! Whoever drives the run opens one, takes what a call did when it journals the call's end, and says when that is sent
+//! to the disk and when it is there. Tools read and stage here; nothing they do is kept anywhere else before that.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -37,6 +37,8 @@ pub struct WorkspaceSession {
 #[derive(Default)]
 struct Inner {
     staging: Staging,
+    /// Contents on their way to the disk, as often as they were sent there.
+    sent: Vec<Blob>,
     cache: Cache,
 }
 
@@ -72,7 +74,7 @@ impl WorkspaceSession {
             door,
             inner: Mutex::new(Inner {
                 staging: Staging::new(state),
-                cache: Cache::default(),
+                ..Inner::default()
             }),
             writing: tokio::sync::Mutex::new(()),
         }
@@ -111,7 +113,22 @@ impl WorkspaceSession {
         inner.staging.take(call)
     }
 
-    /// What was taken of the call is on disk.
+    /// Contents that are on their way to the disk: until they are there, they are nowhere else.
+    pub fn sent(&self, blobs: &[Blob]) {
+        self.inner().sent.extend_from_slice(blobs);
+    }
+
+    /// These are on disk.
+    pub fn saved<'b>(&self, ids: impl IntoIterator<Item = &'b BlobId>) {
+        let mut inner = self.inner();
+        for id in ids {
+            if let Some(at) = inner.sent.iter().position(|blob| blob.id == *id) {
+                inner.sent.swap_remove(at);
+            }
+        }
+    }
+
+    /// What was taken of the call is in the run's log.
     pub fn journaled(&self, call: &CallId) {
         let mut inner = self.inner();
         for blob in inner.staging.journaled(call) {
@@ -196,8 +213,11 @@ impl WorkspaceSession {
     pub(crate) async fn text(&self, name: &str, id: &BlobId) -> Result<Text, ToolError> {
         let here = {
             let mut inner = self.inner();
-            let staged = inner.staging.blob(id).map(|blob| blob.content.clone());
-            staged.or_else(|| inner.cache.get(id))
+            let mut sent = inner.sent.iter();
+            let fresh = inner.staging.blob(id);
+            let fresh = fresh.or_else(|| sent.find(|blob| blob.id == *id));
+            let fresh = fresh.map(|blob| blob.content.clone());
+            fresh.or_else(|| inner.cache.get(id))
         };
         if let Some(content) = here {
             return Text::new(name, content);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use innkeeper_agent::AgentRuntime;
+use innkeeper_agent::instance::WaitError;
 use innkeeper_protocol::event::{RunEvent, RunId, RunStatus};
 use innkeeper_store::{Store, StoreError};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -41,6 +42,21 @@ pub(crate) async fn check_stopped(store: &Store, run: &RunId, told: &Acknowledge
     check_told(told, &events);
 }
 
+/// Whoever waits for the run, or asks, is told why it has stopped.
+pub(crate) async fn check_fault(runtime: &AgentRuntime, run: &RunId) {
+    let waited = runtime.wait(run).await;
+    let Err(WaitError::Stopped {
+        run: stopped,
+        cause,
+    }) = waited
+    else {
+        panic!("{waited:?}");
+    };
+    assert_eq!(stopped, *run);
+    assert!(matches!(cause, StoreError::DiskFull { .. }), "{cause}");
+    assert_eq!(runtime.fault(run), Some(cause));
+}
+
 /// The disk is full from that record on, and has room again when the run has stopped. Gives how many records there were.
 async fn full_at(record: u64, fate: Fate) -> (u64, Files) {
     let stage = Stage::new();
@@ -72,11 +88,7 @@ async fn full_at(record: u64, fate: Fate) -> (u64, Files) {
     if !status.is_terminal() {
         assert!(!runtime.is_alive(&run));
         check_stopped(manager.store(), &run, &told).await;
-        let fault = runtime.fault(&run);
-        assert!(
-            matches!(fault, Some(StoreError::DiskFull { .. })),
-            "{fault:?}"
-        );
+        check_fault(&runtime, &run).await;
         is_full.store(false, Ordering::SeqCst);
         let recovered = runtime.recover().await.unwrap();
         assert!(recovered.iter().all(|one| one.problem.is_none()));

@@ -63,7 +63,12 @@ impl Script {
 
     /// Messages of the request of that number, from 0.
     pub(crate) fn request(&self, number: usize) -> Vec<Json> {
-        self.asked.lock().unwrap()[number].messages.clone()
+        self.asked.lock().unwrap()[number].messages.to_vec()
+    }
+
+    /// How it was to answer that request.
+    pub(crate) fn parameters(&self, number: usize) -> Json {
+        Json::Object(self.asked.lock().unwrap()[number].parameters.clone())
     }
 
     pub(crate) fn requests(&self) -> usize {
@@ -159,19 +164,25 @@ pub(crate) struct House {
 
 impl House {
     pub(crate) async fn new() -> Self {
-        Self::in_home(Arc::new(tempfile::tempdir().unwrap())).await
+        Self::with(Vec::new()).await
+    }
+
+    /// With tools beside those that every house here has.
+    pub(crate) async fn with(tools: Vec<builtin::Tool>) -> Self {
+        Self::in_home(Arc::new(tempfile::tempdir().unwrap()), tools).await
     }
 
     /// Another process on the same home, after this one has let go.
     pub(crate) async fn again(self) -> Self {
         self.runtime.close().await;
         self.tools.store().clone().close().await.unwrap();
-        Self::in_home(self.home.clone()).await
+        Self::in_home(self.home.clone(), Vec::new()).await
     }
 
-    async fn in_home(home: Arc<TempDir>) -> Self {
+    async fn in_home(home: Arc<TempDir>, tools: Vec<builtin::Tool>) -> Self {
         let (script, gate) = (Arc::new(Script::default()), Arc::new(Gate::default()));
-        let own = own_tools(&gate);
+        let mut own = own_tools(&gate);
+        own.extend(tools);
         let (tools, runtime) = open(home.path(), script.clone(), own, |journal| journal).await;
         Self {
             home,
@@ -188,28 +199,11 @@ impl House {
     }
 
     pub(crate) fn profile_with(&self, id: &str, protocol: &str, change: impl FnOnce(&mut Json)) {
-        let folder = self.home.path().join("agent_profiles");
-        std::fs::create_dir_all(&folder).unwrap();
-        let mut profile = json!({
-            "schemaVersion": 2,
-            "kind": "tauritavern.agentProfile",
-            "id": id,
-            "displayName": id,
-            "run": {"presentation": "background", "modelRetry": {"maxRetries": 1, "intervalMs": 1}},
-            "tools": {"allow": ["*"], "deny": ["workspace.commit"]},
-            "agent": {"protocol": protocol, "textTurn": "answers"},
-        });
-        change(&mut profile);
-        write(&folder.join(format!("{id}.json")), &profile);
+        profile(self.home.path(), id, protocol, change);
     }
 
     pub(crate) async fn start(&self, profile: &str, message: &str) -> RunHandle {
-        let asked = StartRun {
-            profile_id: Some(profile.to_owned()),
-            prompt: Some(StartPrompt::Message(message.to_owned())),
-            ..StartRun::default()
-        };
-        self.runtime.start(asked).await.unwrap()
+        start(&self.runtime, profile, message).await
     }
 
     /// Starts and waits for the end.
@@ -227,6 +221,31 @@ impl House {
         let range = EventRange::After { seq: 0, limit: 500 };
         self.runtime.events(run, range).await.unwrap()
     }
+}
+
+pub(crate) fn profile(home: &Path, id: &str, protocol: &str, change: impl FnOnce(&mut Json)) {
+    let folder = home.join("agent_profiles");
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut profile = json!({
+        "schemaVersion": 2,
+        "kind": "tauritavern.agentProfile",
+        "id": id,
+        "displayName": id,
+        "run": {"presentation": "background", "modelRetry": {"maxRetries": 1, "intervalMs": 1}},
+        "tools": {"allow": ["*"], "deny": ["workspace.commit"]},
+        "agent": {"protocol": protocol, "textTurn": "answers"},
+    });
+    change(&mut profile);
+    write(&folder.join(format!("{id}.json")), &profile);
+}
+
+pub(crate) async fn start(runtime: &AgentRuntime, profile: &str, message: &str) -> RunHandle {
+    let asked = StartRun {
+        profile_id: Some(profile.to_owned()),
+        prompt: Some(StartPrompt::Message(message.to_owned())),
+        ..StartRun::default()
+    };
+    runtime.start(asked).await.unwrap()
 }
 
 /// A house on that home, with a journal that may be watched.

@@ -186,6 +186,36 @@ async fn a_writer_who_only_talks_is_nudged() {
 }
 
 #[tokio::test]
+async fn what_a_writer_said_in_plain_words_can_be_read_and_published() {
+    const PATH: &str = "output/direct_output.md";
+    let call = |tool: &str| {
+        format!("<|[REQUEST_TOOL]|>\ncommand:»»»{tool}«««\npath:»»»{PATH}«««\n<|[END_TOOL]|>")
+    };
+    let house = House::new().await;
+    house.script.say("Once upon a time, in plain words");
+    house.script.say(&call("workspace.read_file"));
+    house.script.say(&call("workspace.commit"));
+    house.script.push(Say::Hang);
+    let handle = house.runtime.start(snapshot()).await.unwrap();
+    let mut follower = house.runtime.follow(&handle.run_id, 0);
+    let commit = 'asked: loop {
+        let Followed::Events(events) = follower.next().await else {
+            panic!("the run ended without asking the host");
+        };
+        for event in events {
+            if let RunEventKind::ChatCommitRequested(asked) = &event.kind {
+                break 'asked asked.clone();
+            }
+            assert_ne!(event.kind.name(), "tool_call_failed", "{event:?}");
+        }
+    };
+    assert_eq!((commit.path.as_str(), commit.words), (PATH, 7));
+    assert!(house.script.last_message(2).contains("in plain words"));
+    house.runtime.cancel(&handle.run_id).await.unwrap();
+    house.end_of(&handle.run_id).await;
+}
+
+#[tokio::test]
 async fn guidance_is_the_last_thing_that_the_model_reads() {
     let house = House::new().await;
     house.profile("worker", "tam");
@@ -199,6 +229,13 @@ async fn guidance_is_the_last_thing_that_the_model_reads() {
         .await
         .unwrap();
     assert_eq!((told.pending_count, told.chars, told.words), (1, 7, 2));
+    // Handed in once more, it is the same piece.
+    let again = house
+        .runtime
+        .guide(&handle.run_id, "be kind", Some("mine".to_owned()))
+        .await
+        .unwrap();
+    assert_eq!(again, told);
     house.gate.leave.notify_one();
     let (handle, events) = house.end_of(&handle.run_id).await;
     assert_eq!(handle.status, RunStatus::Completed);

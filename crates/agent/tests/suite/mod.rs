@@ -1,18 +1,26 @@
 mod action;
 #[cfg(unix)]
 mod child;
+mod deliberation;
+mod ends;
 #[cfg(unix)]
 mod faults;
 mod harness;
 #[cfg(unix)]
 mod kill;
 mod life;
+mod memory;
+mod papers;
+mod parallel;
 mod recovery;
 mod resume;
 #[cfg(unix)]
 mod small_disk;
 #[cfg(unix)]
 mod story;
+#[cfg(unix)]
+mod tasks;
+mod told;
 #[cfg(unix)]
 mod verdict;
 #[cfg(unix)]

@@ -1,6 +1,7 @@
 //! A process that ends in the middle, and the next one that goes on.
 
-use innkeeper_protocol::event::RunStatus;
+use innkeeper_agent::instance::HostAnswer;
+use innkeeper_protocol::event::{CommitId, RunId, RunStatus};
 
 use super::harness::{House, Say, check_journal, names};
 
@@ -54,4 +55,56 @@ async fn a_question_that_was_cut_off_is_asked_again() {
     assert_eq!(house.script.request(0), first);
     assert_eq!(names(&events).last(), Some(&"run_completed"));
     assert!(house.runtime.recover().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_an_interrupted_run_does_not_take_leaves_it_as_it_was() {
+    let house = House::new().await;
+    house.profile("worker", "tam");
+    house.script.say(GATE);
+    let run = house.start("worker", "Work").await.run_id;
+    house.gate.entered.notified().await;
+    let house = house.again().await;
+    let before = house.events(&run).await;
+    let runtime = &house.runtime;
+    let saved = HostAnswer::Saved {
+        message_id: "7".to_owned(),
+        message_index: None,
+    };
+    let nothing = CommitId::new("commit_nothing");
+    let refused = [
+        runtime.resolve_commit(&run, &nothing, saved).await,
+        runtime.resolve_metadata(&run, "nothing", None).await,
+        runtime.resume(&run, Some(3)).await.map(drop),
+        runtime
+            .resume(&RunId::new("run_nobody"), None)
+            .await
+            .map(drop),
+    ];
+    let reasons: Vec<_> = refused
+        .into_iter()
+        .map(|refused| {
+            let error = refused.unwrap_err();
+            error.reason.unwrap_or(error.code.as_str().to_owned())
+        })
+        .collect();
+    assert_eq!(
+        reasons,
+        [
+            "agent.chat_commit_not_pending",
+            "agent.persistent_state_metadata_update_not_pending",
+            "agent.resume_unavailable",
+            "agent.not_found",
+        ]
+    );
+    assert!(!runtime.is_alive(&run));
+    assert_eq!(house.events(&run).await, before);
+    // Interrupted is not stopped: it goes on with what it has.
+    house.script.say("I cannot know whether it worked.");
+    runtime.resume(&run, None).await.unwrap();
+    let (handle, events) = house.end_of(&run).await;
+    assert_eq!(handle.status, RunStatus::Completed);
+    check_journal(&events);
+    assert!(house.script.last_message(0).contains("outcome"));
+    assert_eq!(*house.gate.calls.lock().unwrap(), 0);
 }

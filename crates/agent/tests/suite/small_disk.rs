@@ -4,12 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use innkeeper_protocol::event::{RunEventKind, RunStatus};
-use innkeeper_store::StoreError;
 use innkeeper_store::journal::Followed;
 use tokio::process::Command;
 
 use super::child::{Ending, Stage, arguments, finished, own_stage, say};
-use super::faults::{check_stopped, heard};
+use super::faults::{check_fault, check_stopped, heard};
 use super::harness::open;
 use super::story::{Teller, asked, tools};
 use super::verdict::{Acknowledged, check_end};
@@ -56,11 +55,7 @@ async fn a_process_on_a_small_disk() {
     let stopped = heard(&runtime, &run, &outside, &mut told).await;
     assert!(!stopped.is_terminal(), "the disk was not full");
     check_stopped(manager.store(), &run, &told).await;
-    let fault = runtime.fault(&run);
-    assert!(
-        matches!(fault, Some(StoreError::DiskFull { .. })),
-        "{fault:?}"
-    );
+    check_fault(&runtime, &run).await;
     // Without room it cannot even be taken up; that is said, and does no harm.
     let refused = runtime.recover().await.unwrap();
     assert!(refused.iter().all(|one| one.problem.is_some()));

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use innkeeper_agent::AgentRuntime;
-use innkeeper_agent::instance::{HostAnswer, StartPrompt, StartRun};
+use innkeeper_agent::instance::{HostAnswer, StartPrompt, StartRun, WaitError};
 use innkeeper_agent::profile::BuiltIn;
 use innkeeper_engine::NodeError;
 use innkeeper_engine::port::{ModelCall, ModelChunks, ModelPort};
@@ -114,7 +114,7 @@ impl Outside {
         text.lines().map(str::to_owned).collect()
     }
 
-    fn add(&self, name: &str, line: &str) {
+    pub(crate) fn add(&self, name: &str, line: &str) {
         let mut options = OpenOptions::new();
         let mut file = options
             .append(true)
@@ -205,7 +205,11 @@ pub(crate) async fn host(
         let followed = tokio::select! {
             followed = follower.next() => followed,
             handle = &mut stopped, if left.is_none() => {
-                let status = handle.unwrap().status;
+                let status = match handle {
+                    Ok(handle) => handle.status,
+                    Err(WaitError::Stopped { .. }) => runtime.record(run).await.unwrap().status,
+                    Err(error) => panic!("{error}"),
+                };
                 match status.is_terminal() {
                     true => left = Some(status),
                     false => return status,

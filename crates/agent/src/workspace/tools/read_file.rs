@@ -267,7 +267,7 @@ impl Part {
     }
 }
 
-/// The range that is shown, in characters, and the answer, which is no longer than what is shown of it.
+/// The range that is shown, in characters, and the answer. All of it is shown: what counts as read was seen.
 fn piece(
     name: &str,
     file: &FileInfo,
@@ -276,19 +276,12 @@ fn piece(
 ) -> Result<((u64, u64), Json), ToolError> {
     let lines = Lines::of(text);
     loop {
-        let read = part(name, file, text, &lines, wanted.part)?;
-        let answer = read.1.to_string();
-        if answer.chars().nth(MAX_SHOWN_READ_CHARS).is_none() {
-            return Ok(read);
+        match (part(name, file, text, &lines, wanted.part), wanted.less()) {
+            (Err(error), Some(less)) if error.code == ErrorCode::WorkspaceReadTooLarge => {
+                wanted = less;
+            }
+            (read, _) => return read,
         }
-        wanted = wanted.less().ok_or_else(|| {
-            too_large(
-                "read_too_large",
-                format!(
-                    "What was asked for of '{name}' takes more than the {MAX_SHOWN_READ_CHARS} characters that are shown at once: read it in parts, with start_line and line_count or start_char and max_chars"
-                ),
-            )
-        })?;
     }
 }
 

@@ -1,5 +1,5 @@
-use innkeeper_protocol::ErrorCode as Code;
-use serde_json::{Value as Json, json};
+use innkeeper_protocol::{ErrorCode as Code, Observation, render_observation_within};
+use serde_json::json;
 
 use super::super::super::testing::House;
 use crate::limits::MAX_SHOWN_READ_CHARS;
@@ -98,51 +98,90 @@ async fn reads_are_numbered_measured_and_remembered() {
     }
 }
 
-/// What is read is shown: an answer is never cut behind the tool's back.
+/// As much as is promised is read at once, and all of it is shown: an answer is never cut behind the tool's back.
 #[tokio::test]
-async fn no_more_is_read_than_is_shown() {
-    let text = "\"quoted\" and 引 some more\n".repeat(3_000);
-    let house = House::new(&[("output/a.md", &text)]);
-    let read = |arguments: Json| {
-        let mut arguments = arguments;
-        arguments["path"] = json!("output/a.md");
-        house.call(READ, arguments)
-    };
-    for (arguments, fits) in [
-        (json!({}), false),
-        (json!({"line_count": 1200}), false),
-        (json!({"start_char": 0, "max_chars": 40_000}), false),
-        (json!({"start_line": 1}), true),
-        (json!({"start_char": 5}), true),
-        (json!({"line_count": 600}), true),
+async fn what_is_promised_is_read_and_shown() {
+    let lines = |count: usize, line: &str| format!("{line}\n").repeat(count);
+    let quarter = 256 * 1024;
+    let files = [
+        (
+            "output/lines.md",
+            lines(1_200, "\"quoted\" and 引 some more"),
+        ),
+        ("output/more.md", lines(1_201, "x")),
+        ("output/full.md", "x".repeat(quarter)),
+        ("output/over.md", "x".repeat(quarter + 1)),
+        // The worst there is: each byte becomes six characters of the answer.
+        ("output/worst.md", "\u{1}".repeat(quarter)),
+        ("output/wide.md", lines(2_000, &"引".repeat(400))),
+    ];
+    let house = House::new(&files.each_ref().map(|(path, text)| (*path, text.as_str())));
+    for (path, arguments, read) in [
+        ("output/lines.md", json!({}), Ok(true)),
+        ("output/lines.md", json!({"line_count": 1200}), Ok(true)),
+        ("output/more.md", json!({}), Err("workspace.read_too_large")),
+        ("output/more.md", json!({"line_count": 1200}), Ok(false)),
+        (
+            "output/more.md",
+            json!({"line_count": 1201}),
+            Err("workspace.read_line_count_too_large"),
+        ),
+        ("output/full.md", json!({}), Ok(true)),
+        ("output/worst.md", json!({}), Ok(true)),
+        ("output/over.md", json!({}), Err("workspace.read_too_large")),
+        ("output/over.md", json!({"max_chars": 80_000}), Ok(false)),
+        (
+            "output/over.md",
+            json!({"max_chars": 80_001}),
+            Err("workspace.read_char_count_too_large"),
+        ),
+        (
+            "output/wide.md",
+            json!({"start_char": 7, "max_chars": 80_000}),
+            Ok(false),
+        ),
+        // Too much was asked for; where nobody said how much, less will do.
+        (
+            "output/wide.md",
+            json!({"line_count": 1200}),
+            Err("workspace.read_too_large"),
+        ),
+        ("output/wide.md", json!({"start_line": 1}), Ok(false)),
     ] {
-        let answer = read(arguments.clone()).await;
-        match answer {
-            Ok(answer) => {
-                assert!(fits, "{arguments}");
-                assert_eq!(answer["truncated"], true);
+        let mut arguments = arguments;
+        arguments["path"] = json!(path);
+        match (house.call(READ, arguments.clone()).await, read) {
+            (Ok(answer), Ok(full)) => {
+                assert_eq!(answer["fullRead"], full, "{arguments}");
                 assert!(answer.to_string().chars().count() <= MAX_SHOWN_READ_CHARS);
+                let observation = Observation::success(READ, answer);
+                let told = render_observation_within(&observation, MAX_SHOWN_READ_CHARS);
+                assert!(!told.contains("Result cut"), "{arguments}");
             }
-            Err(error) => {
-                assert!(!fits, "{arguments}: {error}");
-                assert_eq!(error.code, Code::WorkspaceReadTooLarge);
+            (Err(error), Err(reason)) => {
+                assert_eq!(error.code, Code::WorkspaceReadTooLarge, "{arguments}");
+                assert_eq!(error.reason.as_deref(), Some(reason), "{arguments}");
             }
+            (answer, _) => panic!(
+                "{arguments}: {:?}",
+                answer.map(|answer| answer["chars"].clone())
+            ),
         }
     }
     // In parts, each as long as it may be, all of it comes to be known.
     let mut start = 0;
-    while !house
-        .session
-        .read_state("output/a.md")
-        .is_some_and(|read| read.full)
-    {
-        let answer = read(json!({"start_char": start})).await.unwrap();
+    let is_known = || {
+        house
+            .session
+            .read_state("output/wide.md")
+            .is_some_and(|read| read.full)
+    };
+    while !is_known() {
+        let part = json!({"path": "output/wide.md", "start_char": start});
+        let answer = house.call(READ, part).await.unwrap();
         start = answer["endChar"].as_u64().unwrap();
     }
-    let (_, executor) = house
-        .tools()
-        .iter()
-        .find(|(tool, _)| tool.id.as_str() == READ)
-        .unwrap();
+    let mut tools = house.tools().iter();
+    let (_, executor) = tools.find(|(tool, _)| tool.id.as_str() == READ).unwrap();
     assert_eq!(executor.most_shown(), MAX_SHOWN_READ_CHARS);
 }

@@ -1,0 +1,77 @@
+//! A run told again from its beginning, input by input: for what neither its end nor its events alone can tell.
+
+use std::collections::VecDeque;
+
+use innkeeper_protocol::event::RunId;
+use innkeeper_store::journal::StepPlace;
+
+use super::AgentError;
+use super::reading::{RunReader, inputs, unreadable};
+use crate::run::{AgentRun, Draft, Misfit, Stamped};
+
+/// One input at a time; nothing but the run itself grows with the length of its journal.
+pub(super) struct Retelling {
+    reader: RunReader,
+    id: RunId,
+    place: StepPlace,
+    waiting: VecDeque<Stamped>,
+    run: Option<AgentRun>,
+    last_seq: u64,
+}
+
+/// What one input made of the run.
+pub(super) struct Moment<'r> {
+    pub(super) run: &'r AgentRun,
+    pub(super) stamped: Stamped,
+    /// What was told of it. The first has the number `first_seq`.
+    pub(super) drafts: Vec<Draft>,
+    pub(super) first_seq: u64,
+}
+
+impl Retelling {
+    pub(super) fn of(reader: &RunReader, run: &RunId) -> Self {
+        Self {
+            reader: reader.clone(),
+            id: run.clone(),
+            place: StepPlace::default(),
+            waiting: VecDeque::new(),
+            run: None,
+            last_seq: 0,
+        }
+    }
+
+    /// `None` after all that is on disk.
+    pub(super) async fn next(&mut self) -> Result<Option<Moment<'_>>, AgentError> {
+        while self.waiting.is_empty() {
+            let page = self.reader.steps(&self.id, self.place).await?;
+            let Some(last) = page.last() else {
+                return Ok(None);
+            };
+            self.place = last.place;
+            for step in &page {
+                self.waiting.extend(inputs(&step.input)?);
+            }
+        }
+        let Some(stamped) = self.waiting.pop_front() else {
+            return Ok(None);
+        };
+        let id = &self.id;
+        let misfit = |misfit: Misfit| unreadable(id, &misfit.to_string());
+        let drafts = match &mut self.run {
+            Some(run) => run.apply(&stamped).map_err(misfit)?,
+            None => {
+                let (run, drafts) = AgentRun::begin(&stamped).map_err(misfit)?;
+                self.run = Some(run);
+                drafts
+            }
+        };
+        let first_seq = self.last_seq + 1;
+        self.last_seq += drafts.len() as u64;
+        Ok(self.run.as_ref().map(|run| Moment {
+            run,
+            stamped,
+            drafts,
+            first_seq,
+        }))
+    }
+}
