@@ -2,6 +2,7 @@
 
 mod models;
 mod plugin;
+mod profiles;
 mod runs;
 mod tools;
 mod workflow;
@@ -21,11 +22,12 @@ pub(crate) use plugin::{
     CheckArgs, ConfigAction, ConfigArgs, ConfigScopeArgs, EnableArgs, NewArgs, PluginCommand,
     TemplateChoice,
 };
+pub(crate) use profiles::{ProfilesCommand, ProfilesListArgs, ProfilesShowArgs};
 #[cfg(test)]
 pub(crate) use runs::STATUSES;
 pub(crate) use runs::{
     RunArgs, RunsCancelArgs, RunsCommand, RunsDeleteArgs, RunsEventsArgs, RunsExportArgs,
-    RunsListArgs, RunsResumeArgs, RunsShowArgs,
+    RunsGuideArgs, RunsListArgs, RunsResumeArgs, RunsShowArgs,
 };
 pub(crate) use tools::{
     AuditArgs, GrantsArgs, ListArgs, ManifestArgs, ShowArgs, ToolCallArgs, ToolsCommand,
@@ -39,6 +41,7 @@ const EXAMPLES: &str = "\
 Examples:
   innkeeper run \"Roll 2d6+3 for me\"         Let an agent do something, and watch it
   innkeeper runs list                       What agents did, and what is unfinished
+  innkeeper profiles list                   Which agents there are
   innkeeper parse reply.txt                 Show the tool calls in a model's reply
   innkeeper call reply.txt                  Run them, and print what the model is told
   innkeeper tools list                      What can be called
@@ -49,7 +52,9 @@ Examples:
   innkeeper doctor                          What works on this machine, and what does not
   innkeeper --lang zh tools list            Give messages in Chinese
 
-Exit codes: 0 done, 1 failed or refused, 2 wrong usage or unreadable input, 3 nothing to call.";
+Exit codes: 0 done, 1 failed or refused, 2 wrong usage or unreadable input, 3 nothing to call, 4 a run failed after \
+something was published, 5 a run was cancelled by somebody else or waits for a person, 6 another process drives the runs \
+of this home, 130 stopped by Ctrl-C.";
 
 const CALL_EXAMPLES: &str = "\
 Examples:
@@ -147,6 +152,14 @@ pub(crate) enum Command {
         arg_required_else_help = false
     )]
     Runs(RunsCommand),
+    /// See which agents can be run, and what is wrong with those that cannot
+    #[command(
+        subcommand,
+        after_help = profiles::EXAMPLES,
+        max_term_width = 100,
+        arg_required_else_help = false
+    )]
+    Profiles(ProfilesCommand),
     /// Read a model's reply and print the tool calls in it as JSON
     #[command(after_help = PARSE_EXAMPLES, args_override_self = true, max_term_width = 100)]
     Parse(ParseArgs),

@@ -2,6 +2,7 @@
 
 mod models;
 mod plugin;
+mod profiles;
 mod runs;
 mod tools;
 mod workflow;
@@ -11,7 +12,7 @@ use clap::{Arg, ArgAction, Command, CommandFactory};
 use crate::cli::Cli;
 
 /// Everything that has a help text: the command it belongs to (empty for all), its id, the text. Those of
-/// `run`, `runs`, `tools`, `workflow`, `models` and `plugin` stand in files of their own.
+/// `run`, `runs`, `profiles`, `tools`, `workflow`, `models` and `plugin` stand in files of their own.
 const ARGUMENTS: &[(&str, &str, &str)] = &[
     (
         "",
@@ -64,6 +65,7 @@ const EXAMPLES: &str = "\
 示例：
   innkeeper run \"掷 2d6+3\"                  让智能体做一件事，并看着它做
   innkeeper runs list                       智能体做过什么，什么还没有完成
+  innkeeper profiles list                   有哪些智能体
   innkeeper parse reply.txt                 显示一段模型回复中的工具调用
   innkeeper call reply.txt                  执行它们，输出模型将读到的结果
   innkeeper tools list                      可以调用的工具
@@ -73,7 +75,8 @@ const EXAMPLES: &str = "\
   innkeeper plugin list                     插件及其状态
   innkeeper doctor                          本机上什么正常、什么不正常
 
-退出码：0 完成，1 失败或被拒绝，2 用法有误或输入无法读取，3 没有可执行的调用。";
+退出码：0 完成，1 失败或被拒绝，2 用法有误或输入无法读取，3 没有可执行的调用，
+4 运行在发布之后失败，5 运行被别人取消或在等人，6 另一个进程正在驱动这里的运行，130 被 Ctrl-C 停止。";
 
 const PARSE_EXAMPLES: &str = "\
 示例：
@@ -107,6 +110,7 @@ fn arguments() -> impl Iterator<Item = &'static (&'static str, &'static str, &'s
     ARGUMENTS
         .iter()
         .chain(runs::ARGUMENTS)
+        .chain(profiles::ARGUMENTS)
         .chain(tools::ARGUMENTS)
         .chain(workflow::ARGUMENTS)
         .chain(models::ARGUMENTS)
@@ -117,6 +121,7 @@ fn commands() -> impl Iterator<Item = &'static (&'static str, &'static str, &'st
     COMMANDS
         .iter()
         .chain(runs::COMMANDS)
+        .chain(profiles::COMMANDS)
         .chain(tools::COMMANDS)
         .chain(workflow::COMMANDS)
         .chain(models::COMMANDS)

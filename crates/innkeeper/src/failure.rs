@@ -9,10 +9,12 @@ mod models;
 mod plugin;
 mod runs;
 mod said;
+mod said_runs;
 mod settings;
 mod tools;
 mod workflow;
 
+use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 
@@ -24,7 +26,7 @@ use crate::limits::{MAX_REPLY_BYTES, MAX_SHOWN_CHARS, MAX_SHOWN_MESSAGE_CHARS, M
 pub(crate) use home::HomeFault;
 pub(crate) use models::ModelFault;
 pub(crate) use plugin::PluginFault;
-pub(crate) use runs::RunFault;
+pub(crate) use runs::{RunFault, in_words};
 pub(crate) use said::Said;
 pub(crate) use settings::{SettingsFault, Spot};
 pub(crate) use tools::{Expected, ToolFault};
@@ -305,7 +307,14 @@ impl Failure {
             ),
             Self::Home(fault) => fault.chinese(),
             Self::Settings(fault) => fault.chinese(),
-            Self::Store(error) => format!("数据库出错：{}", message(&error.to_string())),
+            Self::Store(error) => {
+                let english = error.to_string();
+                match Said::of(&english).shown(Lang::Zh) {
+                    // One that has no words of its own yet.
+                    same if same == message(&english) => format!("数据库出错：{same}"),
+                    chinese => chinese,
+                }
+            }
             Self::Tool(fault) => fault.chinese(),
             Self::Plugin(fault) => fault.chinese(),
             Self::Model(fault) => fault.chinese(),
@@ -390,9 +399,42 @@ pub(crate) fn shown(text: &str) -> String {
     on_one_line(text, MAX_SHOWN_CHARS)
 }
 
+/// The same for words in which line breaks mean no more than blanks do.
+pub(crate) fn told(text: &str) -> String {
+    on_one_line(&unbroken(text), MAX_SHOWN_CHARS)
+}
+
 /// The same for a sentence that was made by another part of the platform and may be longer.
 pub(crate) fn message(text: &str) -> String {
-    on_one_line(text, MAX_SHOWN_MESSAGE_CHARS)
+    on_one_line(&unbroken(text), MAX_SHOWN_MESSAGE_CHARS)
+}
+
+/// One blank for each line break, with the blanks around it.
+fn unbroken(text: &str) -> Cow<'_, str> {
+    if !text.contains(['\n', '\t']) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut breaks = false;
+    for character in text.chars() {
+        match character {
+            '\n' | '\t' => breaks = true,
+            ' ' | '\r' if breaks => {}
+            character => {
+                if std::mem::take(&mut breaks) {
+                    out.truncate(out.trim_end_matches([' ', '\r']).len());
+                    if !out.is_empty() {
+                        out.push(' ');
+                    }
+                }
+                out.push(character);
+            }
+        }
+    }
+    if breaks {
+        out.truncate(out.trim_end_matches([' ', '\r']).len());
+    }
+    Cow::Owned(out)
 }
 
 fn on_one_line(text: &str, limit: usize) -> String {

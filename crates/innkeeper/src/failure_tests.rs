@@ -135,6 +135,21 @@ fn long_names_are_cut() {
 }
 
 #[test]
+fn line_breaks_of_sentences_are_blanks_and_those_of_names_are_shown() {
+    for (text, expected) in [
+        ("unless your\nrules", "unless your rules"),
+        ("a  \r\n\n\t  b \n", "a b"),
+        ("\n a", "a"),
+        ("a\rb", "a\\u{d}b"),
+        ("a  b", "a  b"),
+    ] {
+        assert_eq!(message(text), expected, "{text:?}");
+        assert_eq!(told(text), expected, "{text:?}");
+    }
+    assert_eq!(shown("a\nb"), "a\\u{a}b");
+}
+
+#[test]
 fn system_causes_lose_their_numbers() {
     let error = io::Error::from_raw_os_error(13);
     assert!(!cause(&error).contains("os error"), "{}", cause(&error));

@@ -99,8 +99,14 @@ pub(crate) const MAX_SHOWN_TURN_CHARS: usize = 1_000_000;
 pub(crate) const MAX_INLINE_CHARS: usize = 80;
 /// How often a run of another process is looked at.
 pub(crate) const POLL_EVERY: std::time::Duration = std::time::Duration::from_millis(200);
+/// How much of a line that has no end is held back where several runs are shown, in characters.
+pub(crate) const MAX_WOVEN_CHARS: usize = 2_000;
+/// How long `runs guide` waits until the process that drives the run has heard it.
+pub(crate) const GUIDE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 /// How long `runs cancel` waits for the process that drives the run.
 pub(crate) const CANCEL_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
+/// How often `doctor` says how far it is.
+pub(crate) const DOCTOR_TELLS_EVERY: std::time::Duration = std::time::Duration::from_secs(2);
 /// Damages that `doctor` tells one by one.
 pub(crate) const MAX_DOCTOR_DAMAGE: usize = 5;
 // Asking models.

@@ -16,6 +16,7 @@ mod models;
 mod output;
 mod platform;
 mod runtime;
+mod save;
 mod settings;
 mod suggest;
 mod table;
@@ -86,6 +87,7 @@ fn run(cli: &Cli, lang: Lang) -> Result<Ended, Failure> {
         }
         Command::Run(args) => commands::runs::start(args, &home()?, &screen),
         Command::Runs(command) => commands::runs::run(command, &home()?, &screen),
+        Command::Profiles(command) => commands::profiles::run(command, &home()?, &screen),
         Command::Call(args) => commands::call::run(args, &home()?, &screen),
         Command::Tools(command) => commands::tools::run(command, &home()?, &screen),
         Command::Workflow(command) => commands::workflow::run(command, &home()?, &screen),

@@ -167,6 +167,12 @@ pub(crate) async fn open_store(home: &Home) -> Result<Store, Failure> {
     Ok(Store::open(&home.file("innkeeper.db")).await?)
 }
 
+/// The same for commands that read runs: it may lie where nothing can be written.
+pub(crate) async fn open_store_to_read(home: &Home) -> Result<Store, Failure> {
+    home.create()?;
+    Ok(Store::open_to_read(&home.file("innkeeper.db")).await?)
+}
+
 pub(crate) fn new_run() -> RunId {
     RunId::new(format!("run_{}", uuid::Uuid::now_v7().simple()))
 }

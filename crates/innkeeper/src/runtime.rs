@@ -25,9 +25,25 @@ pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Res
         .enable_all()
         .build()
         .map_err(Failure::System)?;
-    let end = runtime.block_on(work);
+    let end = runtime.block_on(async {
+        survive_large_files();
+        work.await
+    });
     runtime.shutdown_timeout(GRACE);
     end
+}
+
+/// A file that may not grow further (`ulimit -f`) is an error of whoever writes it, and does not end the process. What we
+/// start is told of the signal as ever.
+fn survive_large_files() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        let grown = rustix::process::Signal::XFSZ.as_raw();
+        // It stays heard once it was listened for. Where it cannot be, it ends us as it does every program.
+        let _ = signal(SignalKind::from_raw(grown));
+    }
 }
 
 /// What came of work that a person may stop.

@@ -3,7 +3,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::failure::{message, shown};
+use crate::failure::{message, told};
 
 /// Blank columns between two columns of text.
 const GAP: usize = 2;
@@ -14,6 +14,7 @@ pub(crate) struct Table {
     rows: Vec<Vec<String>>,
     /// What the screen has no room for goes on in the next line, instead of being cut.
     wraps: bool,
+    has_headings: bool,
 }
 
 impl Table {
@@ -22,6 +23,7 @@ impl Table {
         Self {
             rows: vec![headings],
             wraps: false,
+            has_headings: true,
         }
     }
 
@@ -30,6 +32,7 @@ impl Table {
         Self {
             rows: Vec::new(),
             wraps: false,
+            has_headings: false,
         }
     }
 
@@ -40,7 +43,7 @@ impl Table {
     }
 
     pub(crate) fn row<'c>(&mut self, cells: impl IntoIterator<Item = &'c str>) {
-        self.rows.push(cells.into_iter().map(shown).collect());
+        self.rows.push(cells.into_iter().map(told).collect());
     }
 
     /// A row of sentences that were made by another part of the platform and may be longer.
@@ -48,7 +51,8 @@ impl Table {
         self.rows.push(cells.into_iter().map(message).collect());
     }
 
-    /// `width`: of the screen, if there is one; only the last column is cut or wrapped to fit.
+    /// `width`: of the screen, if there is one. The last column is cut or wrapped to fit; where not even that helps, the
+    /// cells of a row stand below each other.
     pub(crate) fn render(&self, width: Option<usize>) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or_default();
         let widest = |column: usize| {
@@ -57,7 +61,10 @@ impl Table {
         };
         let widths: Vec<usize> = (0..columns.saturating_sub(1)).map(widest).collect();
         let before: usize = widths.iter().map(|width| width + GAP).sum();
-        let left = width.map(|width| width.saturating_sub(before).max(MIN_LAST));
+        if let Some(width) = width.filter(|width| columns > 1 && before + MIN_LAST > *width) {
+            return self.stacked(width);
+        }
+        let left = width.map(|width| width.saturating_sub(before));
         let mut out = String::new();
         for row in &self.rows {
             let mut line = String::new();
@@ -76,6 +83,45 @@ impl Table {
                 }
             }
             out.push_str(line.trim_end());
+            out.push('\n');
+        }
+        out
+    }
+}
+
+impl Table {
+    /// As many cells on a line as fit, and the last on lines of its own. Headings would stand above nothing.
+    fn stacked(&self, width: usize) -> String {
+        const INDENT: &str = "  ";
+        let mut out = String::new();
+        let rows = self.rows.iter().skip(usize::from(self.has_headings));
+        for row in rows {
+            let Some((last, cells)) = row.split_last() else {
+                continue;
+            };
+            let mut line = String::new();
+            for cell in cells.iter().filter(|cell| !cell.is_empty()) {
+                if line.width() + GAP + cell.width() > width && !line.trim().is_empty() {
+                    out.push_str(line.trim_end());
+                    out.push('\n');
+                    INDENT.clone_into(&mut line);
+                } else if !line.is_empty() {
+                    line.extend(std::iter::repeat_n(' ', GAP));
+                }
+                line.push_str(cell);
+            }
+            let room = Some(width.saturating_sub(INDENT.width()).max(MIN_LAST));
+            let told = match self.wraps {
+                _ if last.is_empty() => Vec::new(),
+                true => wrapped(last, room),
+                false => vec![fitted(last, room)],
+            };
+            out.push_str(line.trim_end());
+            for line in told {
+                out.push('\n');
+                out.push_str(INDENT);
+                out.push_str(&line);
+            }
             out.push('\n');
         }
         out
@@ -165,6 +211,22 @@ mod tests {
             ["name  the quick brown fox", "      jumps over the lazy dog"]
         );
         assert_eq!(text.matches('字').count(), 31);
+    }
+
+    #[test]
+    fn where_the_columns_do_not_fit_they_stand_below_each_other() {
+        let mut table = Table::new(&["TOOL", "SOURCE", "DESCRIPTION"]);
+        table.row(["workflow:summarise", "workflow:shipped", &"字".repeat(30)]);
+        table.row(["a", "b", ""]);
+        let text = table.render(Some(40));
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines[0], "workflow:summarise  workflow:shipped");
+        assert!(lines[1].starts_with("  字") && lines[1].ends_with('…'));
+        assert_eq!(lines[2..], ["a  b"]);
+        let narrow = table.render(Some(24));
+        assert!(narrow.lines().all(|line| line.width() <= 24), "{narrow}");
+        assert!(narrow.starts_with("workflow:summarise\n  workflow:shipped\n"));
+        assert!(table.render(Some(80)).starts_with("TOOL "));
     }
 
     #[test]

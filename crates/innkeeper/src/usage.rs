@@ -20,6 +20,7 @@ pub(crate) fn sentence(error: &clap::Error, words: &[OsString], lang: Lang) -> S
         allowed: text(error, ContextKind::ValidValue),
         command: text(error, ContextKind::InvalidSubcommand),
         beside: text(error, ContextKind::PriorArg),
+        range: range(error),
         meant: [
             ContextKind::SuggestedArg,
             ContextKind::SuggestedValue,
@@ -62,6 +63,8 @@ struct Finding {
     allowed: Option<String>,
     command: Option<String>,
     beside: Option<String>,
+    /// Between which numbers the value must be.
+    range: Option<(String, String)>,
     meant: Option<String>,
 }
 
@@ -83,9 +86,12 @@ impl Finding {
                 Some(beside) => format!("{argument} cannot stand beside {beside}"),
                 None => format!("{argument} cannot be given here"),
             },
-            (ErrorKind::ValueValidation, Some(argument), Some(value), _) => {
-                format!("'{value}' is no value for {argument}")
-            }
+            (ErrorKind::ValueValidation, Some(argument), Some(value), _) => match &self.range {
+                Some((from, to)) => {
+                    format!("'{value}' is no value for {argument} (between {from} and {to})")
+                }
+                None => format!("'{value}' is no value for {argument}"),
+            },
             (ErrorKind::InvalidSubcommand, _, _, Some(command)) => {
                 format!("unknown command '{command}'")
             }
@@ -120,9 +126,12 @@ impl Finding {
                 Some(beside) => format!("{argument} 不能与 {beside} 同时使用"),
                 None => format!("{argument} 不能用在这里"),
             },
-            (ErrorKind::ValueValidation, Some(argument), Some(value), _) => {
-                format!("{argument} 不接受“{value}”")
-            }
+            (ErrorKind::ValueValidation, Some(argument), Some(value), _) => match &self.range {
+                Some((from, to)) => {
+                    format!("{argument} 不接受“{value}”（应在 {from} 到 {to} 之间）")
+                }
+                None => format!("{argument} 不接受“{value}”"),
+            },
             (ErrorKind::MissingSubcommand, ..)
             | (ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, ..) => {
                 "没有给出命令；innkeeper parse FILE 可显示模型回复中的工具调用".into()
@@ -155,6 +164,14 @@ fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
         ContextValue::Strings(texts) => Some(shown(&texts.join(", "))),
         _ => None,
     }
+}
+
+/// Of a number that is outside of it: `0 is not in 1..=1000`.
+fn range(error: &clap::Error) -> Option<(String, String)> {
+    let cause = std::error::Error::source(error)?.to_string();
+    let (_, range) = cause.split_once(" is not in ")?;
+    let (from, to) = range.split_once("..=")?;
+    Some((shown(from), shown(to)))
 }
 
 /// clap's own words up to its usage part, on one line: for the rarer mistakes.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use innkeeper_agent::limits::MAX_ADDITIONAL_ROUNDS;
 use innkeeper_agent::profile::Dialect;
 
 pub(super) const RUN: &str = "\
@@ -16,8 +17,9 @@ Examples:
 
 What the model says is shown as it comes, with every call, its time and what it wrote. All of it is on disk before \
 you see it: if the process is killed, the run goes on from there with innkeeper runs resume. Where a rule says to \
-ask, you are asked in place. While it runs, a line that you type is told to the agent with its next request. Ctrl-C \
-once cancels the run, twice leaves it as it is, to be resumed.
+ask, you are asked in place. While it runs, a line that you type is told to the agent with its next request; from \
+another terminal, or from a program, innkeeper runs guide last \"…\" does the same. Ctrl-C once cancels the run, twice \
+leaves it as it is, to be resumed.
 
 What the agent publishes, and its answer, go to standard output; the rest goes to standard error. With --json: a line \
 with the run's handle, one for each event, and a summary at the end.
@@ -31,6 +33,7 @@ Examples:
   innkeeper runs show last                            What happened in the newest
   innkeeper runs resume --all                         Go on with all that have no end
   innkeeper runs events 0197 --follow                 See what happens in a run of another process
+  innkeeper runs guide last \"Make it shorter\"         Say something to a run of another process
   innkeeper runs export last --output run.json        All of it in one file
 
 A run is named by its id, by the beginning of it if that is clear, or by `last`.
@@ -66,7 +69,18 @@ Examples:
   innkeeper runs resume last --rounds 20              With so many rounds more
   innkeeper runs resume --all                         All that have no end
 
+With --all each line begins with the end of its run's id, if there are several; with --json each run has its handle, \
+its events and its summary, told apart by runId.
+
 Exit codes: those of innkeeper run; with --all 1 if one of them failed.";
+
+const GUIDE: &str = "\
+Examples:
+  innkeeper runs guide last \"Make it shorter\"
+  innkeeper runs guide 0197aa - < remarks.md          Read the words from standard input
+
+The run is at work in another process, and is told this with the next request to its model. If it is over, or if nobody \
+drives it, nothing is told, and the line says what to do instead.";
 
 const CANCEL: &str = "\
 Examples:
@@ -79,8 +93,9 @@ Examples:
   innkeeper runs export last > run.json
   innkeeper runs export last --output run.json
 
-One JSON object: record, state, events, turns (each with what was added to the request, and the reply) and the \
-files of the workspace. The same run gives the same bytes.";
+One JSON object: format, version, record, created (what it began with), spent, failure, commits, events, turns (each with \
+what was added to the request, and the reply) and files (of the workspace). The same run gives the same bytes. A file is \
+there whole or stays as it was; a device or a pipe is written into.";
 
 const DELETE: &str = "\
 Examples:
@@ -113,7 +128,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) background: bool,
     /// So many requests to the model at most, in the place of what the profile says
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = rounds())]
     pub(crate) max_rounds: Option<u32>,
     /// Answer yes to whatever the rules say to ask
     #[arg(long)]
@@ -157,6 +172,9 @@ pub(crate) enum RunsCommand {
     /// Go on with a run that was interrupted, paused, cancelled or failed
     #[command(after_help = RESUME, args_override_self = true, max_term_width = 100)]
     Resume(RunsResumeArgs),
+    /// Say something to a run that is at work in another process
+    #[command(after_help = GUIDE, args_override_self = true, max_term_width = 100)]
+    Guide(RunsGuideArgs),
     /// Cancel a run, whoever drives it
     #[command(after_help = CANCEL, args_override_self = true, max_term_width = 100)]
     Cancel(RunsCancelArgs),
@@ -166,6 +184,11 @@ pub(crate) enum RunsCommand {
     /// Remove a run with its events and files
     #[command(after_help = DELETE, args_override_self = true, max_term_width = 100)]
     Delete(RunsDeleteArgs),
+}
+
+/// As many as a run takes at once.
+fn rounds() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=i64::from(MAX_ADDITIONAL_ROUNDS))
 }
 
 /// What `--status` takes: the names of the journal, and `unfinished` for all that have no end.
@@ -237,11 +260,21 @@ pub(crate) struct RunsResumeArgs {
     #[arg(long, conflicts_with_all = ["run", "rounds"])]
     pub(crate) all: bool,
     /// So many requests to the model more than it had
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = rounds())]
     pub(crate) rounds: Option<u32>,
     /// Answer yes to whatever the rules say to ask
     #[arg(long)]
     pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunsGuideArgs {
+    /// Its id, the beginning of it, or `last`
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    /// What the agent is to know; `-` reads it from standard input
+    #[arg(value_name = "TEXT")]
+    pub(crate) text: String,
 }
 
 #[derive(Debug, Args)]

@@ -50,6 +50,8 @@ pub(super) const ARGUMENTS: &[(&str, &str, &str)] = &[
     ("runs resume", "all", "所有没有结束的运行"),
     ("runs resume", "rounds", "比原来多允许几次模型请求"),
     ("runs resume", "yes", "凡规则要求询问的，一律回答“是”"),
+    ("runs guide", "run", RUN_ID),
+    ("runs guide", "text", "要告诉智能体的话；- 从标准输入读取"),
     ("runs cancel", "run", RUN_ID),
     ("runs export", "run", RUN_ID),
     ("runs export", "output", "要写入的文件，代替标准输出"),
@@ -68,6 +70,7 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ),
     ("runs events", "输出一次运行的事件", EVENTS),
     ("runs resume", "继续被中断、暂停、取消或失败的运行", RESUME),
+    ("runs guide", "对另一个进程中的运行说一句话", GUIDE),
     ("runs cancel", "取消一次运行，不论由谁驱动", CANCEL),
     (
         "runs export",
@@ -88,7 +91,8 @@ const RUN: &str = "\
 
 模型的话边写边显示，每个调用连同用时和写下的内容也会显示。一切都在显示之前写入磁盘：即使进程被杀死，
 innkeeper runs resume 也能从原处继续。规则要求询问时会当场问你。运行期间输入的一行文字，会随下一次请求
-转告智能体。按一次 Ctrl-C 取消运行，按两次则原样搁置，之后可以继续。
+转告智能体；在另一个终端或程序中，可用 innkeeper runs guide last \"……\" 做到同样的事。
+按一次 Ctrl-C 取消运行，按两次则原样搁置，之后可以继续。
 
 智能体发布的内容和它的回答写到标准输出，其余写到标准错误。使用 --json 时：第一行是运行的标识，
 之后每个事件一行，最后一行是总结。
@@ -102,6 +106,7 @@ const EXAMPLES: &str = "\
   innkeeper runs show last                            最近一次运行的经过
   innkeeper runs resume --all                         继续所有没有结束的运行
   innkeeper runs events 0197 --follow                 看另一个进程中的运行
+  innkeeper runs guide last \"短一点\"                  对另一个进程中的运行说一句话
   innkeeper runs export last --output run.json        全部写入一个文件
 
 运行可用 ID、足以区分的 ID 开头，或 last 来指定。
@@ -137,7 +142,18 @@ const RESUME: &str = "\
   innkeeper runs resume last --rounds 20              再多给几轮
   innkeeper runs resume --all                         所有没有结束的运行
 
+使用 --all 且有多个运行时，每行以该运行 ID 的结尾开头；使用 --json 时，每个运行都有自己的标识、
+事件和总结，以 runId 区分。
+
 退出码：与 innkeeper run 相同；使用 --all 时，只要有一个失败就是 1。";
+
+const GUIDE: &str = "\
+示例：
+  innkeeper runs guide last \"短一点\"
+  innkeeper runs guide 0197aa - < remarks.md          从标准输入读取要说的话
+
+该运行正在另一个进程中进行，这句话会随下一次模型请求转告它。如果它已经结束，或没有进程驱动它，
+就不会转告，并会说明可以怎么做。";
 
 const CANCEL: &str = "\
 示例：
@@ -150,8 +166,9 @@ const EXPORT: &str = "\
   innkeeper runs export last > run.json
   innkeeper runs export last --output run.json
 
-一个 JSON 对象：record、state、events、turns（每轮请求新增的内容和回复）以及工作区的文件。
-同一次运行总是得到相同的字节。";
+一个 JSON 对象：format、version、record、created（开始时的内容）、spent、failure、commits、events、
+turns（每轮请求新增的内容和回复）以及 files（工作区的文件）。同一次运行总是得到相同的字节。
+文件要么完整写入，要么保持原样；设备或管道则直接写入。";
 
 const DELETE: &str = "\
 示例：

@@ -2,9 +2,11 @@
 
 pub(crate) mod call;
 pub(crate) mod doctor;
+mod holder;
 pub(crate) mod models;
 pub(crate) mod parse;
 pub(crate) mod plugin;
+pub(crate) mod profiles;
 pub(crate) mod runs;
 pub(crate) mod tools;
 pub(crate) mod workflow;

@@ -1,8 +1,9 @@
 //! What was asked of a run cannot be done, or the run failed.
 
-use innkeeper_agent::instance::AgentError;
+use innkeeper_agent::instance::{AgentError, WaitError};
+use innkeeper_store::StoreError;
 
-use super::{message, shown};
+use super::{Said, message, shown};
 use crate::commands::Ended;
 use crate::lang::Lang;
 
@@ -30,10 +31,36 @@ pub(crate) enum RunFault {
         message: String,
         ended: Ended,
     },
+    /// Its journal cannot be written or read, so it goes no further here.
+    Stopped {
+        run: String,
+        cause: StoreError,
+    },
+    /// Its results cannot be written, or nobody reads them; so it was cancelled. The sentence says which.
+    Unheard {
+        run: String,
+        why: Said,
+    },
     NeedsYes,
     Declined,
     /// The other process did not cancel it in time.
     NotCancelled {
+        run: String,
+    },
+    /// It is over, so the other process need not delete it for long; but it has not.
+    NotDeleted {
+        run: String,
+    },
+    /// Nothing can be told to it any more.
+    Over {
+        run: String,
+    },
+    /// It has no end, and nobody goes on with it now.
+    NotDriven {
+        run: String,
+    },
+    /// The other process did not take the message in time.
+    NotHeard {
         run: String,
     },
     Unwritable {
@@ -45,6 +72,18 @@ pub(crate) enum RunFault {
 impl From<AgentError> for super::Failure {
     fn from(error: AgentError) -> Self {
         Self::Run(RunFault::Refused(error))
+    }
+}
+
+impl From<WaitError> for super::Failure {
+    fn from(error: WaitError) -> Self {
+        match error {
+            WaitError::Stopped { run, cause } => Self::Run(RunFault::Stopped {
+                run: run.to_string(),
+                cause,
+            }),
+            WaitError::Unknown(error) => error.into(),
+        }
     }
 }
 
@@ -61,11 +100,17 @@ impl RunFault {
             Self::Ambiguous { .. } => "run.ambiguous",
             Self::NoMessage => "run.no_message",
             Self::TwoProfiles => "cli.usage",
-            Self::Refused(error) => error.code.as_str(),
+            Self::Refused(error) => of_store(error).unwrap_or(error.code.as_str()),
+            Self::Stopped { cause, .. } => cause.code(),
+            Self::Unheard { .. } => "output.unwritable",
             Self::Failed { code, .. } => code,
             Self::NeedsYes => "run.needs_yes",
             Self::Declined => "run.declined",
             Self::NotCancelled { .. } => "run.not_cancelled",
+            Self::NotDeleted { .. } => "run.not_deleted",
+            Self::Over { .. } => "run.over",
+            Self::NotDriven { .. } => "run.not_driven",
+            Self::NotHeard { .. } => "run.not_heard",
             Self::Unwritable { .. } => "output.unwritable",
         }
     }
@@ -75,7 +120,13 @@ impl RunFault {
             Self::Failed { ended, .. } => ended.exit_code(),
             Self::Declined
             | Self::NotCancelled { .. }
+            | Self::NotDeleted { .. }
+            | Self::Over { .. }
+            | Self::NotDriven { .. }
+            | Self::NotHeard { .. }
             | Self::Unwritable { .. }
+            | Self::Unheard { .. }
+            | Self::Stopped { .. }
             | Self::Refused(_) => 1,
             _ => 2,
         }
@@ -108,12 +159,32 @@ impl RunFault {
             ),
             Self::NoMessage => "there is nothing to do: give a message (innkeeper run \"Roll 2d6\"), or - to read it from standard input".to_owned(),
             Self::TwoProfiles => "the profile stands here twice; give it with --profile or as the first of two words".to_owned(),
-            Self::Refused(error) => told(&error.message, error.reason.as_deref()),
-            Self::Failed { message: said, .. } => message(said.trim_end_matches('.')),
+            Self::Refused(error) => refused(error, Lang::En),
+            Self::Failed { message: said, .. } => in_words(said, Lang::En),
+            Self::Stopped { run, cause } => format!(
+                "the run '{run}' has stopped: {}; then innkeeper runs resume {run} goes on with it",
+                message(&cause.to_string())
+            ),
+            Self::Unheard { run, why } => format!(
+                "{}, so the run was cancelled; innkeeper runs resume {run} goes on with it",
+                why.shown(Lang::En)
+            ),
             Self::NeedsYes => "nobody is at a terminal to be asked; give --yes if you are sure".to_owned(),
             Self::Declined => "nothing was changed: you said no".to_owned(),
             Self::NotCancelled { run } => format!(
                 "the process that drives '{run}' was told to cancel it but has not yet; innkeeper runs show {run} tells how it stands"
+            ),
+            Self::NotDeleted { run } => format!(
+                "the process that drives the runs was told to delete '{run}' but has not yet; try again, or end that process"
+            ),
+            Self::Over { run } => format!(
+                "the run '{run}' is over, nothing can be told to it; innkeeper run --resume {run} \"…\" goes on with it if it was not completed"
+            ),
+            Self::NotDriven { run } => format!(
+                "nobody drives the run '{run}' now; innkeeper run --resume {run} \"…\" goes on with it and tells it this"
+            ),
+            Self::NotHeard { run } => format!(
+                "the process that drives '{run}' has not taken the message in time, and it was withdrawn; innkeeper runs show {run} tells how it stands"
             ),
             Self::Unwritable { file, why } => {
                 format!("{file}: cannot be written ({why}); check the path and the disk")
@@ -139,19 +210,34 @@ impl RunFault {
                     .to_owned()
             }
             Self::TwoProfiles => "配置写了两次；请用 --profile，或作为两个词中的第一个".to_owned(),
-            Self::Refused(error) => {
-                format!(
-                    "无法照办：{}",
-                    told(&error.message, error.reason.as_deref())
-                )
-            }
+            Self::Refused(error) => format!("无法照办：{}", refused(error, Lang::Zh)),
             Self::Failed { message: said, .. } => {
-                format!("运行失败：{}", message(said.trim_end_matches('.')))
+                format!("运行失败：{}", in_words(said, Lang::Zh))
             }
+            Self::Stopped { run, cause } => format!(
+                "运行“{run}”已经停下：{}；之后 innkeeper runs resume {run} 可以继续",
+                Said::of(&cause.to_string()).shown(Lang::Zh)
+            ),
+            Self::Unheard { run, why } => format!(
+                "{}，运行已被取消；innkeeper runs resume {run} 可以继续",
+                why.shown(Lang::Zh)
+            ),
             Self::NeedsYes => "没有人在终端前可以询问；如果确定，请加上 --yes".to_owned(),
             Self::Declined => "没有改动任何东西：你没有同意".to_owned(),
             Self::NotCancelled { run } => format!(
                 "已通知驱动“{run}”的进程取消，但尚未完成；innkeeper runs show {run} 可查看状态"
+            ),
+            Self::NotDeleted { run } => {
+                format!("已通知驱动运行的进程删除“{run}”，但尚未完成；请重试，或结束那个进程")
+            }
+            Self::Over { run } => format!(
+                "运行“{run}”已经结束，无法再转告；如果它没有完成，innkeeper run --resume {run} \"……\" 可以继续"
+            ),
+            Self::NotDriven { run } => format!(
+                "现在没有进程驱动运行“{run}”；innkeeper run --resume {run} \"……\" 会继续它并转告"
+            ),
+            Self::NotHeard { run } => format!(
+                "驱动“{run}”的进程没有及时收下这句话，已经撤回；innkeeper runs show {run} 可查看状态"
             ),
             Self::Unwritable { file, why } => {
                 format!("{file}：无法写入（{why}）；请检查路径和磁盘")
@@ -160,12 +246,32 @@ impl RunFault {
     }
 }
 
-fn told(said: &str, reason: Option<&str>) -> String {
-    let said = message(said.trim_end_matches('.'));
-    match reason {
-        Some(reason) => format!("{said} ({})", shown(reason)),
-        None => said,
+/// What the runtime said of the store: then the store's own code is the one that helps.
+fn of_store(error: &AgentError) -> Option<&str> {
+    let reason = error.reason.as_deref()?;
+    reason.starts_with("store.").then_some(reason)
+}
+
+fn refused(error: &AgentError, lang: Lang) -> String {
+    let said = in_words(&error.message, lang);
+    let look = lang.pick(
+        "innkeeper profiles list shows those there are",
+        "innkeeper profiles list 会列出所有配置",
+    );
+    match error.reason.as_deref() {
+        Some("agent.profile_not_found") if said.ends_with(['?', '？']) => format!("{said} {look}"),
+        Some("agent.profile_not_found") => format!("{said}{}{look}", lang.pick("; ", "；")),
+        Some(reason) if of_store(error).is_none() => format!("{said} ({})", shown(reason)),
+        _ => said,
     }
+}
+
+/// What an agent says, for somebody who types commands.
+pub(crate) fn in_words(said: &str, lang: Lang) -> String {
+    let said = said
+        .trim_end_matches('.')
+        .replace("additionalRounds", "--rounds");
+    Said::of(&said).shown(lang)
 }
 
 #[cfg(test)]
@@ -197,9 +303,30 @@ pub(super) fn one_of_each() -> Vec<RunFault> {
             message: nasty(),
             ended: Ended::Failed,
         },
+        RunFault::Stopped {
+            run: "run_1".to_owned(),
+            cause: StoreError::DiskFull { cause: nasty() },
+        },
+        RunFault::Unheard {
+            run: "run_1".to_owned(),
+            why: Said::new(nasty(), nasty()),
+        },
+        RunFault::Refused(AgentError::from(StoreError::DiskFull { cause: nasty() })),
         RunFault::NeedsYes,
         RunFault::Declined,
         RunFault::NotCancelled {
+            run: "run_1".to_owned(),
+        },
+        RunFault::NotDeleted {
+            run: "run_1".to_owned(),
+        },
+        RunFault::Over {
+            run: "run_1".to_owned(),
+        },
+        RunFault::NotDriven {
+            run: "run_1".to_owned(),
+        },
+        RunFault::NotHeard {
             run: "run_1".to_owned(),
         },
         RunFault::Unwritable {

@@ -4,6 +4,7 @@
 //! around names, so they are found by those words; a sentence that is not known stays as it is.
 
 use super::message;
+use super::said_runs::PHRASES as PHRASES_OF_RUNS;
 use crate::lang::Lang;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,7 +78,8 @@ impl Said {
 }
 
 fn translated(english: &str, depth: usize) -> String {
-    let known = PHRASES.iter().filter(|_| depth > 0);
+    let known = PHRASES_OF_RUNS.iter().chain(PHRASES);
+    let known = known.filter(|_| depth > 0);
     let mut found = known.filter_map(|(pattern, chinese)| {
         let names = names(pattern, english)?;
         let mut said = (*chinese).to_owned();
@@ -223,6 +225,10 @@ mod tests {
                 "there is no channel `a`; did you mean `b`?",
                 "没有渠道 `a`；是否想写 `b`？",
             ),
+            (
+                "there is no profile 'a', did you mean 'b'?",
+                "没有配置“a”，是否想用“b”？",
+            ),
         ] {
             assert_eq!(chinese(english), expected);
             assert_eq!(Said::of(english).pick(Lang::En), english);
@@ -249,7 +255,7 @@ mod tests {
 
     #[test]
     fn every_phrase_uses_all_its_names() {
-        for (english, chinese) in PHRASES {
+        for (english, chinese) in PHRASES.iter().chain(PHRASES_OF_RUNS) {
             let count = english.matches("{}").count();
             for number in 0..count {
                 assert!(chinese.contains(&format!("{{{number}}}")), "{english}");

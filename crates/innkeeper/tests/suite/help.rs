@@ -14,6 +14,8 @@ fn help_names_everything_and_shows_examples() {
                 "--quiet",
                 "--lang",
                 "Examples:",
+                "6 another process",
+                "130",
             ][..],
         ),
         ("-h", &["parse", "Examples:"][..]),
@@ -121,6 +123,15 @@ fn help_names_everything_and_shows_examples() {
             "--lang zh workflow graph --help",
             &["--format", "--groups", "示例："][..],
         ),
+        (
+            "profiles --help",
+            &["list", "show", "agent_profiles", "Exit codes:"][..],
+        ),
+        (
+            "--lang zh profiles show --help",
+            &["<ID>", "--project", "示例："][..],
+        ),
+        ("runs export --help", &["created", "files (of"][..]),
         ("doctor --help", &["sandbox", "warn", "Exit codes:"][..]),
         ("--lang zh doctor --help", &["沙箱", "退出码："][..]),
         (

@@ -148,8 +148,44 @@ fn what_a_writer_publishes_is_printed_and_stays_to_be_looked_at() {
     let no_turn = house.run(&["runs", "show", "last", "--turn", "9"]);
     no_turn.is_refused(
         1,
-        &["has no answer of round 9; it has 4", "[agent.not_found]"],
+        &[
+            "has no answer of round 9; its last is of round 4",
+            "[agent.validation_error]",
+        ],
     );
+}
+
+#[test]
+fn the_answer_is_shown_again() {
+    let house = House::new();
+    let run = house.run(&["run", "Roll 2d6+3 for me"]);
+    house
+        .run(&["runs", "show", "last"])
+        .shows(&["Answer", run.stdout.trim_end()]);
+    let shown = house.json(&["runs", "show", "last"]);
+    assert_eq!(shown["answer"], run.stdout.trim_end());
+}
+
+#[test]
+fn a_call_of_no_tool_says_so() {
+    let house = House::new();
+    house.settings("[models]\nrehearsal = \"script.yaml\"\n");
+    house.write(
+        "script.yaml",
+        "name: odd\nscenes:\n  - name: done\n    when: {role: observation}\n    reply: Then not.\n  - name: call\n    when: {matches: '\\S'}\n    \
+         reply: |\n      <|[REQUEST_TOOL]|>\n      command:»»»evil.tool«««\n      <|[END_TOOL]|>\n",
+    );
+    let run = house.run(&["run", "go"]);
+    let line = run.stderr.lines().find(|line| line.contains("evil.tool"));
+    assert!(
+        line.is_some_and(|line| line.contains("Unknown tool ID")),
+        "{}{}",
+        run.stdout,
+        run.stderr
+    );
+    house
+        .run(&["runs", "show", "last"])
+        .shows(&["there is no such tool [tool.unknown]"]);
 }
 
 #[test]
@@ -221,8 +257,8 @@ fn what_makes_no_run_is_said_in_one_line() {
         ),
         (
             &["run", "hi", "--max-rounds", "0"],
-            1,
-            &["between 1 and", "[agent.validation_error]"],
+            2,
+            &["between 1 and 1000", "[cli.usage]"],
         ),
         (&["run", "hi", "--project", "a/b"], 2, &["[cli.usage]"]),
         (&["run", "--resume", "last"], 2, &["there are no runs yet"]),
@@ -249,6 +285,7 @@ fn the_exit_code_tells_how_it_ended_and_a_stopped_run_goes_on() {
         "{}",
         run.stderr
     );
+    assert!(run.stderr.contains("with --rounds"), "{}", run.stderr);
     let resumed = house.run(&["runs", "resume", "last", "--rounds", "5"]);
     assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
     assert_eq!(resumed.stdout, "", "nothing is published twice");
@@ -370,6 +407,8 @@ fn messages_are_in_chinese_too() {
         "{}",
         run.stderr
     );
+    let over = house.run(&["runs", "resume", "last", "--lang", "zh"]);
+    over.is_refused(1, &["没有可继续的", "[agent.validation_error]"]);
 }
 
 #[test]

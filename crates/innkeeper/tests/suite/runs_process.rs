@@ -10,7 +10,7 @@ use super::home::House;
 use super::runs::whole_journal;
 
 /// The model says nothing for longer than anybody waits, or answers at once.
-fn script(house: &House, millis: u64) {
+pub(crate) fn script(house: &House, millis: u64) {
     house.settings("[models]\nrehearsal = \"script.yaml\"\n");
     let script = format!(
         "name: slow\nscenes:\n  - name: wait\n    when: {{matches: '\\S'}}\n    reply: {{text: 'Here I am.', delay_ms: {{first: {millis}}}}}\n"
@@ -18,16 +18,16 @@ fn script(house: &House, millis: u64) {
     house.write("script.yaml", &script);
 }
 
-const NEVER: u64 = 60_000;
+pub(crate) const NEVER: u64 = 60_000;
 
 /// A process that drives a run.
-struct Driver {
-    child: Child,
+pub(crate) struct Driver {
+    pub(crate) child: Child,
     stdout: BufReader<ChildStdout>,
 }
 
 impl Driver {
-    fn start(house: &House, words: &[&str]) -> Self {
+    pub(crate) fn start(house: &House, words: &[&str]) -> Self {
         let mut words = words.to_vec();
         words.push("--json");
         let mut child = house
@@ -42,7 +42,7 @@ impl Driver {
 
     /// Up to an event of this type, or the summary.
     #[track_caller]
-    fn until(&mut self, kind: &str) -> Value {
+    pub(crate) fn until(&mut self, kind: &str) -> Value {
         loop {
             let mut line = String::new();
             assert!(self.stdout.read_line(&mut line).unwrap() > 0, "no {kind}");
@@ -58,7 +58,7 @@ impl Driver {
         rustix::process::kill_process(pid, signal).unwrap();
     }
 
-    fn end(mut self) -> Option<i32> {
+    pub(crate) fn end(mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
     }
 }
@@ -134,7 +134,22 @@ fn all_that_have_no_end_are_resumed_at_once() {
     script(&house, 0);
     let resumed = house.run(&["runs", "resume", "--all"]);
     assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
-    assert_eq!(resumed.stdout, "Here I am.\n".repeat(3));
+    // Each line says whose it is, and the names are told first.
+    let list = house.json(&["runs", "list"]);
+    for run in list.as_array().unwrap() {
+        let id = run["runId"].as_str().unwrap();
+        let name = &id[id.len() - 8..];
+        let answer = format!("{name} Here I am.\n");
+        let answers = resumed.stdout.matches(&answer).count();
+        assert_eq!(answers, 1, "{}", resumed.stdout);
+        for told in [
+            format!("{name} = {id}  hello"),
+            format!("{name} ↻ taken up again"),
+            format!("{name} completed · "),
+        ] {
+            assert!(resumed.stderr.contains(&told), "{told}: {}", resumed.stderr);
+        }
+    }
     for run in house.json(&["runs", "list"]).as_array().unwrap() {
         assert_eq!(run["status"], "completed");
         whole_journal(&house, run["runId"].as_str().unwrap());
@@ -266,8 +281,15 @@ fn damage_is_found_and_cut_off() {
     let repaired = house.json(&["doctor", "--repair", "--yes"]);
     assert_eq!(repaired["runs"].as_array().unwrap().len(), 1, "{repaired}");
     assert!(repaired["keptAside"].is_string(), "{repaired}");
-    // What is left of it can be resumed.
-    let resumed = house.run(&["runs", "resume", "--all"]);
+    // Nobody goes on with what is left of it unasked.
+    let left = house.run(&["runs", "resume", "--all"]);
+    assert_eq!(left.code, Some(1), "{}", left.stderr);
+    assert!(
+        left.stderr.contains("a repair has cut off the end"),
+        "{}",
+        left.stderr
+    );
+    let resumed = house.run(&["runs", "resume", "last"]);
     assert_eq!(
         (resumed.code, resumed.stdout.as_str()),
         (Some(0), "Here I am.\n"),

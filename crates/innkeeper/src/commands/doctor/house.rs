@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use innkeeper_store::Store;
+use innkeeper_store::{CheckProgress, HomeLock, Store, StoreError};
 use innkeeper_tools::Secrets;
 use innkeeper_tools::plugin::{Consents, PluginLoader, PluginState};
 
@@ -15,7 +15,11 @@ use crate::lang::Lang;
 use crate::platform::plugin_folders;
 use crate::settings::{self, Settings};
 
-pub(super) async fn look(home: Result<Home, Failure>, lang: Lang) -> Vec<Check> {
+pub(super) async fn look(
+    home: Result<Home, Failure>,
+    lang: Lang,
+    told: &(dyn Fn(CheckProgress) + Send + Sync),
+) -> Vec<Check> {
     let home = match home {
         Ok(home) => home,
         // Everything else lies in it.
@@ -28,7 +32,7 @@ pub(super) async fn look(home: Result<Home, Failure>, lang: Lang) -> Vec<Check> 
         secrets(&home, lang),
         models::look(&home, read.as_ref(), lang),
         database(&home, lang).await,
-        runs::look(&home, lang).await,
+        runs::look(&home, lang, told).await,
         plugins(&home, &read.unwrap_or_default(), lang),
         workflows::look(&home, lang),
     ]
@@ -144,6 +148,15 @@ fn secrets(home: &Home, lang: Lang) -> Check {
 
 async fn database(home: &Home, lang: Lang) -> Check {
     let path = home.file("innkeeper.db");
+    if is_missing(&path) && !is_missing(&home.file("blobs")) {
+        return Check::fail(
+            "database",
+            lang.pick(
+                "it is gone, but blobs/ holds contents of runs; put innkeeper.db back, or remove blobs/ to begin anew",
+                "数据库不见了，但 blobs/ 中有运行的内容；请放回 innkeeper.db，或删除 blobs/ 重新开始",
+            ),
+        );
+    }
     if is_missing(&path) {
         return Check::ok(
             "database",
@@ -154,12 +167,27 @@ async fn database(home: &Home, lang: Lang) -> Check {
         );
     }
     let opened = match Store::open(&path).await {
-        Ok(store) => store.close().await,
+        Ok(store) => {
+            let tried = store.try_writing().await;
+            tried.and(store.close().await)
+        }
         Err(error) => Err(error),
     };
-    match opened {
+    match opened.and(lock(home).await) {
         Ok(()) => Check::ok("database", shown(&path.to_string_lossy())),
         Err(error) => Check::failed("database", &error.into(), lang),
+    }
+}
+
+/// Whether this user could drive runs.
+async fn lock(home: &Home) -> Result<(), StoreError> {
+    // Where there is none, nobody has ever driven one, and nothing is to be made here.
+    if is_missing(&home.file("innkeeper.lock")) {
+        return Ok(());
+    }
+    match HomeLock::claim(home.path()).await {
+        Ok(_) | Err(StoreError::InUse { .. }) => Ok(()),
+        Err(error) => Err(error),
     }
 }
 

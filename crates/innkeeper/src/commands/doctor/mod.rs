@@ -193,7 +193,7 @@ pub(crate) fn run(
     let lang = screen.lang;
     let findings = block_on(async {
         let mut checks = vec![machine::version(lang)];
-        checks.extend(house::look(home, lang).await);
+        checks.extend(house::look(home, lang, &runs::progress(screen)).await);
         checks.extend(machine::interpreters(lang).await);
         let sandbox = machine::strength(lang).await;
         checks.push(machine::sandbox(&sandbox, lang));

@@ -4,6 +4,7 @@ use innkeeper_store::{RepairReport, Store};
 use serde_json::{Value as Json, json};
 
 use super::house::is_missing;
+use super::runs::progress;
 use crate::cli::DoctorArgs;
 use crate::commands::Ended;
 use crate::commands::runs::agreed;
@@ -28,7 +29,8 @@ pub(super) fn run(args: &DoctorArgs, home: &Home, screen: &Screen) -> Result<End
         );
         agreed(&asked)?;
     }
-    let report = block_on(async { Ok(Store::repair(&path).await?) })?;
+    let told = progress(screen);
+    let report = block_on(async { Ok(Store::repair_telling(&path, &told).await?) })?;
     match screen.json {
         true => screen.document(&document(&report))?,
         false => screen.text(&report.to_string())?,
@@ -43,6 +45,8 @@ fn document(report: &RepairReport) -> Json {
             "what": run.what,
             "keptEvents": run.kept_events,
             "lostEvents": run.lost_events,
+            "readableEvents": run.readable_events,
+            "isCut": run.is_cut,
         })
     });
     let tables = report.tables.iter();
@@ -59,5 +63,6 @@ fn document(report: &RepairReport) -> Json {
         "contents": contents
             .map(|(id, what)| json!({"sha256": id.as_str(), "what": what}))
             .collect::<Vec<_>>(),
+        "moreContents": report.more_contents,
     })
 }

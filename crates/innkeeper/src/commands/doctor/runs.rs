@@ -1,15 +1,46 @@
 //! Runs of agents: those that have no end, what is damaged, and who drives them.
 
-use innkeeper_store::{CheckReport, HomeLock, Store, StoreError};
+use std::io::Write;
+use std::sync::Mutex;
+use std::time::Instant;
 
-use super::Check;
+use innkeeper_store::{CheckProgress, CheckReport, Store, StoreError};
+
 use super::house::is_missing;
+use super::{Check, State};
+use crate::commands::holder::{Holder, holder};
 use crate::failure::message;
 use crate::home::Home;
 use crate::lang::Lang;
-use crate::limits::MAX_DOCTOR_DAMAGE;
+use crate::limits::{DOCTOR_TELLS_EVERY, MAX_DOCTOR_DAMAGE};
+use crate::output::Screen;
 
-pub(super) async fn look(home: &Home, lang: Lang) -> Check {
+/// Says now and then how far it is, to somebody who waits before a screen.
+pub(super) fn progress(screen: &Screen) -> impl Fn(CheckProgress) + Send + Sync + use<> {
+    let (shows, lang) = (screen.shows_progress(), screen.lang);
+    let told = Mutex::new(Instant::now());
+    move |progress| {
+        let Ok(mut told) = told.lock() else { return };
+        if !shows || told.elapsed() < DOCTOR_TELLS_EVERY {
+            return;
+        }
+        *told = Instant::now();
+        let mebibytes = |bytes: u64| bytes / (1024 * 1024);
+        let (done, all) = (mebibytes(progress.bytes), mebibytes(progress.of));
+        let said = lang.pick(
+            format!("comparing contents: {done} of {all} MiB"),
+            format!("正在核对内容：{done} / {all} MiB"),
+        );
+        // Whoever does not listen misses only this.
+        let _ = writeln!(std::io::stderr(), "{said}");
+    }
+}
+
+pub(super) async fn look(
+    home: &Home,
+    lang: Lang,
+    progress: &(dyn Fn(CheckProgress) + Send + Sync),
+) -> Check {
     let path = home.file("innkeeper.db");
     if is_missing(&path) {
         return Check::ok("runs", lang.pick("none yet", "还没有"));
@@ -22,31 +53,64 @@ pub(super) async fn look(home: &Home, lang: Lang) -> Check {
         }
     };
     let found = async {
-        let unfinished = store.journal().unfinished().await?.len();
-        Ok::<_, StoreError>((unfinished, store.check().await?))
+        let unfinished = store.journal().unfinished().await?;
+        let cut = unfinished.iter().filter(|record| record.is_cut).count();
+        let report = store.check_telling(progress).await?;
+        Ok::<_, StoreError>((unfinished.len() - cut, cut, report))
     };
     let found = found.await;
     // It was only looked at.
     let _ = store.close().await;
     match found {
-        Ok((unfinished, report)) => told(unfinished, &report, holder(home).await, lang),
+        Ok((unfinished, cut, report)) => {
+            let check = told(unfinished, &report, holder(home), lang);
+            cautioned(check, cut, &report, lang)
+        }
         Err(error) => Check::fail("runs", message(&error.to_string())),
     }
 }
 
-/// Who drives the runs of this home.
-async fn holder(home: &Home) -> Option<StoreError> {
-    // Where there is no such file, nobody has ever driven one, and nothing is to be made here.
-    if is_missing(&home.file("innkeeper.lock")) {
-        return None;
+/// With what is known and cannot be mended, but should not be forgotten.
+fn cautioned(check: Check, cut: usize, report: &CheckReport, lang: Lang) -> Check {
+    if check.state == State::Fail {
+        return check;
     }
-    match HomeLock::claim(home.path()).await {
-        Err(error @ StoreError::InUse { .. }) => Some(error),
-        Ok(_) | Err(_) => None,
+    let mut said = vec![check.detail.clone()];
+    let mut remedies: Vec<String> = check.remedy.iter().cloned().collect();
+    if !report.known_losses.is_empty() {
+        let count = report.known_losses.len() as u64 + report.more_contents;
+        let ids = report.known_losses.iter().take(MAX_DOCTOR_DAMAGE);
+        let ids: Vec<&str> = ids.map(|(id, _)| id.as_str()).collect();
+        said.push(lang.pick(
+            format!("contents that are lost: {count}, {}", ids.join(", ")),
+            format!("已丢失的内容：{count} 项，{}", ids.join("、")),
+        ));
+        let remedy = lang.pick(
+            "put them back from a backup, or leave it: only runs that need them are concerned",
+            "从备份中放回，或不予理会：只影响需要它们的运行",
+        );
+        remedies.push(remedy.to_owned());
+    }
+    if cut > 0 {
+        said.push(lang.pick(
+            format!(
+                "runs that a repair has cut, and whose last steps may have taken effect: {cut}"
+            ),
+            format!("修复时截断、最后几步可能已经生效的运行：{cut} 次"),
+        ));
+        let remedy = lang.pick(
+            "innkeeper runs resume <run> goes on with one of them, innkeeper runs cancel <run> ends it",
+            "innkeeper runs resume <run> 继续其中一次，innkeeper runs cancel <run> 结束它",
+        );
+        remedies.push(remedy.to_owned());
+    }
+    match said.len() {
+        1 => check,
+        _ => Check::warn("runs", message(&said.join("; ")), remedies.join("; ")),
     }
 }
 
-fn told(unfinished: usize, report: &CheckReport, holder: Option<StoreError>, lang: Lang) -> Check {
+fn told(unfinished: usize, report: &CheckReport, holder: Option<Holder>, lang: Lang) -> Check {
     if !report.is_sound() {
         let shown: Vec<String> = report
             .damage
@@ -71,11 +135,9 @@ fn told(unfinished: usize, report: &CheckReport, holder: Option<StoreError>, lan
     match (unfinished, holder) {
         (0, None) => Check::ok("runs", lang.pick("all are over", "全部已结束")),
         (count, Some(holder)) => {
-            let who = match holder {
-                StoreError::InUse { pid: Some(pid), .. } => {
-                    lang.pick(format!("process {pid}"), format!("进程 {pid}"))
-                }
-                _ => lang.pick("another process", "另一个进程").to_owned(),
+            let who = match holder.pid {
+                Some(pid) => lang.pick(format!("process {pid}"), format!("进程 {pid}")),
+                None => lang.pick("another process", "另一个进程").to_owned(),
             };
             Check::ok(
                 "runs",

@@ -121,6 +121,6 @@ fn every_check_has_a_name_in_both_languages() {
 fn house_checks() -> Vec<&'static str> {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::of(Some(folder.path()));
-    let looked = block_on(async { Ok(house::look(home, Lang::En).await) });
+    let looked = block_on(async { Ok(house::look(home, Lang::En, &|_| {}).await) });
     looked.unwrap().iter().map(|check| check.name).collect()
 }

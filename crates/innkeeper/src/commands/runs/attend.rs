@@ -1,23 +1,27 @@
 //! Stays with a run until it is over: shows what happens, is the host that it publishes to, tells it what the person types,
 //! and stops it at Ctrl-C.
 
+mod publish;
+
 use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::Arc;
 
 use innkeeper_agent::AgentRuntime;
-use innkeeper_agent::instance::{HostAnswer, LiveFollower, LiveUpdate, RunHandle};
-use innkeeper_protocol::event::{ChatCommitRequested, RunEvent, RunEventKind, RunId};
+use innkeeper_agent::instance::{AgentError, LiveFollower, LiveUpdate, RunHandle};
+use innkeeper_protocol::ErrorCode;
+use innkeeper_protocol::event::{RunEvent, RunEventKind, RunId};
 use innkeeper_store::journal::{EventRange, Followed, Follower};
+use innkeeper_store::{Store, StoreError};
 use serde::Serialize;
-use serde_json::json;
 
+use super::memory::Memory;
 use super::speech::Speech;
 use super::summary::Summary;
 use super::timeline::Timeline;
 use crate::ask::{Asking, somebody_is_there};
 use crate::commands::Ended;
-use crate::failure::Failure;
+use crate::failure::{Failure, RunFault, Said, cause, in_words};
 use crate::limits::{EVENTS_PAGE, WATCH_EVERY};
 use crate::output::Screen;
 use crate::runtime::Stop;
@@ -41,6 +45,7 @@ pub(super) struct Attendant<'s> {
     typed: Typed,
     /// Number of the last event that was seen.
     seen: u64,
+    memory: Memory,
     published: u64,
     interrupted: bool,
 }
@@ -64,6 +69,7 @@ struct Named<'t, T: Serialize> {
 /// Which run, and how much of it is seen.
 pub(super) struct Attended<'s> {
     pub(super) runtime: &'s AgentRuntime,
+    pub(super) store: &'s Store,
     pub(super) run: &'s RunId,
     /// Only what happens after this event.
     pub(super) after: u64,
@@ -96,12 +102,71 @@ impl<'s> Attendant<'s> {
             asked: 0,
             held: None,
             seen: of.after,
+            memory: Memory::new(of.store),
             published: record.commit_count,
             interrupted: false,
         })
     }
 
-    pub(super) fn handle(&self, handle: &RunHandle) -> Result<(), Failure> {
+    /// To its end, and what is said then.
+    pub(super) async fn attend(self, handle: &RunHandle, stop: &Stop) -> Result<Ended, Failure> {
+        let screen = self.screen;
+        let run = self.run.clone();
+        match self.watched(handle, stop).await {
+            Err(failure) if is_gone(&failure) => {
+                screen.note(
+                    &format!("{run} was deleted from elsewhere"),
+                    &format!("{run} 已被别处删除"),
+                );
+                Ok(Ended::Stopped)
+            }
+            ended => ended,
+        }
+    }
+
+    async fn watched(mut self, handle: &RunHandle, stop: &Stop) -> Result<Ended, Failure> {
+        let followed = match self.begin(handle) {
+            Ok(()) => self.follow(stop).await,
+            Err(failure) => Err(failure),
+        };
+        self.timeline.end_line();
+        match followed {
+            Ok(()) => {}
+            Err(Failure::ReaderGone) => {
+                let why = Said::new("standard output was closed", "标准输出已关闭");
+                return self.give_up(why, None).await;
+            }
+            Err(Failure::Unwritable(error)) => {
+                let cause = cause(&error);
+                let why = Said::new(
+                    format!("standard output cannot be written ({cause})"),
+                    format!("标准输出无法写入（{cause}）"),
+                );
+                return self.give_up(why, Some(Failure::Unwritable(error))).await;
+            }
+            // Nothing can be done to it now, and it can be gone on with.
+            Err(Failure::Store(cause)) if !matches!(cause, StoreError::NoRun(_)) => {
+                let run = self.run.to_string();
+                return Err(RunFault::Stopped { run, cause }.into());
+            }
+            Err(failure) => {
+                self.let_go().await;
+                return Err(failure);
+            }
+        }
+        let summary = self.summary().await?;
+        if let Err(failure) = self.conclude(&summary) {
+            self.closing_line(&summary);
+            return match failure {
+                // It is over, and its end is what counts.
+                Failure::ReaderGone => summary.ended(self.interrupted, self.screen),
+                failure => Err(failure),
+            };
+        }
+        summary.ended(self.interrupted, self.screen)
+    }
+
+    fn begin(&self, handle: &RunHandle) -> Result<(), Failure> {
         match self.screen.json {
             true => self.screen.document(&Named {
                 kind: "run_handle",
@@ -111,27 +176,51 @@ impl<'s> Attendant<'s> {
         }
     }
 
-    /// To its end, and what is said then.
-    pub(super) async fn attend(mut self, stop: &Stop) -> Result<Ended, Failure> {
-        let followed = self.follow(stop).await;
-        self.timeline.end_line();
-        if let Err(failure) = followed {
-            // Nobody waits for a run whose results nobody can have.
+    async fn summary(&self) -> Result<Summary, Failure> {
+        Summary::of(&self.runtime.reader(), &self.run).await
+    }
+
+    /// What came of it, where results go.
+    fn conclude(&self, summary: &Summary) -> Result<(), Failure> {
+        if self.screen.json {
+            return self.screen.document(&summary.document());
+        }
+        if let Some(answer) = summary.answer().filter(|_| !self.timeline.is_live()) {
+            self.screen.text(&self.timeline.named(&answer))?;
+        }
+        self.closing_line(summary);
+        Ok(())
+    }
+
+    fn closing_line(&self, summary: &Summary) {
+        let line = summary.line(self.screen.lang, self.interrupted);
+        let line = self.timeline.named(&line);
+        self.screen.note(&line, &line);
+    }
+
+    async fn let_go(&self) {
+        if self.runtime.is_alive(&self.run) {
             let _ = self.runtime.cancel(&self.run).await;
             let _ = self.runtime.wait(&self.run).await;
-            return Err(failure);
         }
-        let summary = Summary::of(&self.runtime.reader(), &self.run).await?;
-        if self.screen.json {
-            self.screen.document(&summary.document())?;
-        } else {
-            if let Some(answer) = summary.answer().filter(|_| !self.timeline.is_live()) {
-                self.screen.text(&answer)?;
+    }
+
+    /// Nobody waits for a run whose results nobody can have: whatever they were to be, it is cancelled, and can be gone on
+    /// with. One that came to its end all the same has the exit code of that end.
+    async fn give_up(mut self, why: Said, failure: Option<Failure>) -> Result<Ended, Failure> {
+        self.let_go().await;
+        self.interrupted = true;
+        let summary = self.summary().await?;
+        self.closing_line(&summary);
+        match (summary.is_stopped(), failure) {
+            (true, _) => Err(RunFault::Unheard {
+                run: self.run.to_string(),
+                why,
             }
-            let line = summary.line(self.screen.lang);
-            self.screen.note(&line, &line);
+            .into()),
+            (false, Some(failure)) if summary.is_done() => Err(failure),
+            (false, _) => summary.ended(self.interrupted, self.screen),
         }
-        summary.ended(self.interrupted, self.screen)
     }
 
     async fn follow(&mut self, stop: &Stop) -> Result<(), Failure> {
@@ -173,8 +262,14 @@ impl<'s> Attendant<'s> {
                 },
                 handle = &mut left, if !is_left => {
                     is_left = true;
-                    if !handle?.status.is_terminal() {
-                        return self.rest().await;
+                    match handle {
+                        Ok(handle) if handle.status.is_terminal() => {}
+                        Ok(_) => return self.rest().await,
+                        Err(stopped) => {
+                            // What was written before is shown first.
+                            self.rest().await?;
+                            return Err(stopped.into());
+                        }
                     }
                 }
                 heard = next_line(&mut self.typed), if shows => self.typed_in(heard).await,
@@ -183,7 +278,7 @@ impl<'s> Attendant<'s> {
         }
     }
 
-    /// The run is not driven any more and has no end: it is paused, or its journal cannot be written.
+    /// The run is not driven any more and has no end: it is paused, or could not be written down.
     async fn rest(&mut self) -> Result<(), Failure> {
         loop {
             let range = EventRange::After {
@@ -242,58 +337,10 @@ impl<'s> Attendant<'s> {
             RunEventKind::PersistentStateMetadataUpdateRequested(update) => {
                 // There is no message to write it into: what is on the screen stays as it is.
                 let id = &update.update_id;
-                Ok(self.runtime.resolve_metadata(&self.run, id, None).await?)
+                let answered = self.runtime.resolve_metadata(&self.run, id, None).await;
+                taken(answered)
             }
             _ => Ok(()),
-        }
-    }
-
-    /// The terminal is where it appears.
-    async fn publish(&mut self, commit: &ChatCommitRequested) -> Result<(), Failure> {
-        let id = &commit.commit_id;
-        let message_id = format!("terminal-{}", self.published + 1);
-        let read = self.runtime.reader().commit_file(&self.run, id).await;
-        let read = match read {
-            Ok(file) if file.sha256 == commit.sha256 => Ok(file.text),
-            Ok(file) => Err(format!("{} is not what was to be published", file.path)),
-            Err(error) => Err(error.message),
-        };
-        let shown = match &read {
-            Ok(text) => self.show(commit, &message_id, text),
-            Err(_) => Ok(()),
-        };
-        let answer = match (read, &shown) {
-            (Ok(_), Ok(())) => {
-                self.published += 1;
-                HostAnswer::Saved {
-                    message_id,
-                    message_index: Some(self.published - 1),
-                }
-            }
-            (Err(why), _) => HostAnswer::Failed(why),
-            (_, Err(failure)) => HostAnswer::Failed(failure.sentence(crate::lang::Lang::En)),
-        };
-        self.runtime.resolve_commit(&self.run, id, answer).await?;
-        shown
-    }
-
-    fn show(
-        &mut self,
-        commit: &ChatCommitRequested,
-        message_id: &str,
-        text: &str,
-    ) -> Result<(), Failure> {
-        self.timeline.end_line();
-        match self.screen.json {
-            false => self.screen.text(text),
-            true => self.screen.document(&json!({
-                "type": "published",
-                "commitId": commit.commit_id,
-                "messageId": message_id,
-                "path": commit.path,
-                "mode": commit.mode,
-                "text": text,
-            })),
         }
     }
 
@@ -304,7 +351,8 @@ impl<'s> Attendant<'s> {
                 self.timeline.was_typed();
                 let told = self.runtime.guide(&self.run, &text, None).await;
                 if let Err(error) = told {
-                    self.timeline.remark(&error.message, &error.message);
+                    let said = in_words(&error.message, self.screen.lang);
+                    self.timeline.remark(&said, &said);
                 }
             }
             Heard::Taken => self.typed = Typed::Lent,
@@ -317,6 +365,23 @@ impl<'s> Attendant<'s> {
         if matches!(self.typed, Typed::Lent) && !Asking::is_under_way() {
             self.typed = typed::lines().map_or(Typed::Closed, Typed::Heard);
         }
+    }
+}
+
+/// Somebody has deleted the run meanwhile.
+fn is_gone(failure: &Failure) -> bool {
+    match failure {
+        Failure::Store(StoreError::NoRun(_)) => true,
+        Failure::Run(RunFault::Refused(error)) => error.code == ErrorCode::AgentNotFound,
+        _ => false,
+    }
+}
+
+/// A run that takes no answer any more is being stopped, or is over; that is told by its next event.
+fn taken(answered: Result<(), AgentError>) -> Result<(), Failure> {
+    match answered {
+        Err(error) if error.code == ErrorCode::AgentValidationError => Ok(()),
+        answered => Ok(answered?),
     }
 }
 
@@ -349,5 +414,28 @@ async fn next_line(typed: &mut Typed) -> Heard {
     match typed {
         Typed::Heard(lines) => lines.hear().await,
         Typed::Lent | Typed::Closed => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_comes_too_late_is_no_failure() {
+        let refused = |code| taken(Err(AgentError::new(code, "no")));
+        assert!(refused(ErrorCode::AgentValidationError).is_ok());
+        assert!(refused(ErrorCode::AgentInternalError).is_err());
+        assert!(taken(Ok(())).is_ok());
+    }
+
+    #[test]
+    fn a_run_that_was_deleted_is_told_from_one_that_failed() {
+        let gone = AgentError::new(ErrorCode::AgentNotFound, "no run");
+        assert!(is_gone(&gone.into()));
+        assert!(is_gone(&StoreError::NoRun("r".to_owned()).into()));
+        assert!(!is_gone(&StoreError::Busy.into()));
+        let other = AgentError::new(ErrorCode::AgentTransient, "later");
+        assert!(!is_gone(&other.into()));
     }
 }

@@ -1,4 +1,5 @@
-//! `innkeeper runs cancel`: here if nobody drives the run, through its letterbox if somebody does.
+//! `innkeeper runs cancel`: here if nobody drives the run, through its letterbox if somebody does. And the same for a run
+//! that shall be gone.
 
 use std::sync::Arc;
 
@@ -20,13 +21,9 @@ use crate::platform::Platform;
 use crate::runtime::block_on;
 
 pub(super) fn run(args: &RunsCancelArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
-    let handle = block_on(async {
-        let platform = Platform::open(home, Arc::new(Nobody)).await?;
-        let runtime = platform.agents(screen.lang)?;
-        let cancelled = cancelled(&runtime, platform.tools.store(), &args.run).await;
-        runtime.close().await;
-        platform.close().await?;
-        cancelled
+    let handle = with_runtime(home, screen, async |runtime, store| {
+        let run = find(&runtime.reader(), &args.run).await?;
+        cancelled(runtime, store, &run).await
     })?;
     match screen.json {
         true => screen.document(&handle)?,
@@ -38,47 +35,137 @@ pub(super) fn run(args: &RunsCancelArgs, home: &Home, screen: &Screen) -> Result
     Ok(Ended::Done)
 }
 
-async fn cancelled(
-    runtime: &AgentRuntime,
-    store: &Store,
-    given: &str,
-) -> Result<RunHandle, Failure> {
-    let run = find(&runtime.reader(), given).await?;
-    here_or_there(runtime, store, &run).await
+/// For work on runs that needs the home only for a moment, if at all.
+pub(super) fn with_runtime<T>(
+    home: &Home,
+    screen: &Screen,
+    work: impl AsyncFnOnce(&AgentRuntime, &Store) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    block_on(async {
+        let platform = Platform::open(home, Arc::new(Nobody)).await?;
+        let runtime = platform.agents(screen.lang)?;
+        let done = work(&runtime, platform.tools.store()).await;
+        runtime.close().await;
+        platform.close().await?;
+        done
+    })
 }
 
-/// Whoever drives it may have gone when the message arrives, so both ways are tried until one has led to an end.
-pub(super) async fn here_or_there(
+async fn cancelled(
     runtime: &AgentRuntime,
     store: &Store,
     run: &RunId,
 ) -> Result<RunHandle, Failure> {
-    let mut left = None;
-    let until = tokio::time::Instant::now() + CANCEL_TIMEOUT;
+    let mut elsewhere = Elsewhere::new(runtime, store, run);
     loop {
         let record = runtime.record(run).await?;
         if record.status.is_terminal() {
             return Ok(RunHandle::from(&record));
         }
-        match store.claim_home().await {
-            Ok(_lock) => {
-                // What nobody has read must not hit the run when it is resumed.
-                if let Some(number) = left {
-                    store.control().settle(&[number]).await?;
-                }
-                runtime.cancel(run).await?;
-                return Ok(runtime.wait(run).await?);
-            }
-            Err(StoreError::InUse { .. }) => {}
-            Err(error) => return Err(error.into()),
+        if let Some(_lock) = elsewhere.claimed().await? {
+            runtime.cancel(run).await?;
+            return Ok(runtime.wait(run).await?);
         }
-        if left.is_none() {
-            left = Some(runtime.leave_message(run, &RunMessage::Cancel).await?);
-        }
-        if tokio::time::Instant::now() >= until {
+        if !elsewhere.told(&RunMessage::Cancel).await? {
             let run = run.to_string();
             return Err(RunFault::NotCancelled { run }.into());
         }
+    }
+}
+
+/// Cancelled if it is not over, and then gone, both by the one who holds the home all the while: so nobody takes it up in
+/// between. Says whether there was such a run.
+pub(super) async fn deleted(
+    runtime: &AgentRuntime,
+    store: &Store,
+    run: &RunId,
+) -> Result<bool, Failure> {
+    let mut elsewhere = Elsewhere::new(runtime, store, run);
+    let mut was_there = false;
+    loop {
+        let Some(record) = runtime.journal().record(run).await? else {
+            return Ok(was_there);
+        };
+        was_there = true;
+        let is_over = record.status.is_terminal();
+        if let Some(_lock) = elsewhere.claimed().await? {
+            if !is_over {
+                runtime.cancel(run).await?;
+                runtime.wait(run).await?;
+            }
+            return Ok(runtime.delete(run).await?);
+        }
+        let wanted = match is_over {
+            true => RunMessage::Delete,
+            false => RunMessage::Cancel,
+        };
+        if !elsewhere.told(&wanted).await? {
+            let run = run.to_string();
+            return Err(match is_over {
+                true => RunFault::NotDeleted { run }.into(),
+                false => RunFault::NotCancelled { run }.into(),
+            });
+        }
+    }
+}
+
+/// The process that drives the runs, as long as there is one. It may be gone when a message arrives, so both ways are
+/// tried until one has led somewhere.
+struct Elsewhere<'r> {
+    runtime: &'r AgentRuntime,
+    store: &'r Store,
+    run: &'r RunId,
+    /// What was said last, and the number of the message.
+    left: Option<(RunMessage, u64)>,
+    until: tokio::time::Instant,
+}
+
+impl<'r> Elsewhere<'r> {
+    fn new(runtime: &'r AgentRuntime, store: &'r Store, run: &'r RunId) -> Self {
+        Self {
+            runtime,
+            store,
+            run,
+            left: None,
+            until: tokio::time::Instant::now() + CANCEL_TIMEOUT,
+        }
+    }
+
+    /// Nobody drives the runs: they are ours.
+    async fn claimed(&self) -> Result<Option<innkeeper_store::HomeLock>, Failure> {
+        match self.store.claim_home().await {
+            Ok(lock) => {
+                // What nobody has read must not hit the run when it is resumed.
+                if let Some((_, number)) = self.left {
+                    self.store.control().settle(&[number]).await?;
+                }
+                Ok(Some(lock))
+            }
+            Err(StoreError::InUse { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Says it, once, and waits a little. Not if it has been waited for long enough.
+    async fn told(&mut self, message: &RunMessage) -> Result<bool, Failure> {
+        let is_left = match &self.left {
+            Some((said, number)) if said == message => {
+                let before = number.saturating_sub(1);
+                let waiting = self.store.control().waiting(before).await?;
+                let is_waiting = waiting.iter().any(|waiting| waiting.number == *number);
+                // What was left for a run that is over is thrown away by whoever takes the home over.
+                is_waiting || *message == RunMessage::Cancel
+            }
+            _ => false,
+        };
+        if !is_left {
+            let number = self.runtime.leave_message(self.run, message).await?;
+            self.left = Some((message.clone(), number));
+        }
+        if tokio::time::Instant::now() >= self.until {
+            return Ok(false);
+        }
         tokio::time::sleep(POLL_EVERY).await;
+        Ok(true)
     }
 }

@@ -1,11 +1,8 @@
 //! `innkeeper runs delete`: a run is gone for good, after a person has said so.
 
-use std::sync::Arc;
-
-use innkeeper_tools::policy::Nobody;
 use serde_json::json;
 
-use super::cancel::here_or_there;
+use super::cancel::{deleted, with_runtime};
 use super::find::{find, reading};
 use crate::ask;
 use crate::cli::RunsDeleteArgs;
@@ -13,8 +10,6 @@ use crate::commands::Ended;
 use crate::failure::{Failure, Place, RunFault, shown};
 use crate::home::Home;
 use crate::output::Screen;
-use crate::platform::Platform;
-use crate::runtime::block_on;
 
 pub(super) fn run(args: &RunsDeleteArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
     let record = reading(home, async |reader| {
@@ -29,18 +24,8 @@ pub(super) fn run(args: &RunsDeleteArgs, home: &Home, screen: &Screen) -> Result
         );
         agreed(&asked)?;
     }
-    let deleted = block_on(async {
-        let platform = Platform::open(home, Arc::new(Nobody)).await?;
-        let runtime = platform.agents(screen.lang)?;
-        let store = platform.tools.store().clone();
-        let work = async {
-            here_or_there(&runtime, &store, &run).await?;
-            Ok::<_, Failure>(runtime.journal().delete(&run).await?)
-        };
-        let deleted = work.await;
-        runtime.close().await;
-        platform.close().await?;
-        deleted
+    let deleted = with_runtime(home, screen, async |runtime, store| {
+        deleted(runtime, store, &run).await
     })?;
     match screen.json {
         true => screen.document(&json!({"runId": run, "deleted": deleted}))?,

@@ -1,6 +1,5 @@
 //! `innkeeper runs export`: all of a run in one document, written as it is read, so that no run is too long for it.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -17,6 +16,7 @@ use crate::failure::{Failure, RunFault, cause, shown};
 use crate::home::Home;
 use crate::limits::EVENTS_PAGE;
 use crate::output::Screen;
+use crate::save::Saved;
 
 /// Of the document.
 const FORMAT: &str = "innkeeper.run";
@@ -40,29 +40,18 @@ pub(super) fn run(args: &RunsExportArgs, home: &Home, screen: &Screen) -> Result
     })
 }
 
-/// Under its name only once it is whole.
 async fn to_file(reader: &RunReader, run: &RunId, path: &Path) -> Result<(), Failure> {
-    let name = shown(&path.to_string_lossy());
-    let failed = |error: io::Error| {
-        Failure::Run(RunFault::Unwritable {
-            file: name.clone(),
+    let failed = |error: io::Error| match error.kind() {
+        // It was a pipe, and nobody wants more of it.
+        io::ErrorKind::BrokenPipe => Failure::ReaderGone,
+        _ => Failure::Run(RunFault::Unwritable {
+            file: shown(&path.to_string_lossy()),
             why: cause(&error),
-        })
+        }),
     };
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(".partial");
-    let written = async {
-        let file = File::create(&partial).map_err(failed)?;
-        let mut out = Document::new(file, failed);
-        write(reader, run, &mut out).await?;
-        std::fs::rename(&partial, path).map_err(failed)
-    }
-    .await;
-    if written.is_err() {
-        // Where it was not made there is nothing to remove.
-        let _ = std::fs::remove_file(&partial);
-    }
-    written
+    let mut out = Document::new(Saved::open(path).map_err(failed)?, failed);
+    write(reader, run, &mut out).await?;
+    out.into_inner()?.finish().map_err(failed)
 }
 
 async fn write<W: Write, F: Fn(io::Error) -> Failure>(
@@ -177,5 +166,10 @@ impl<W: Write, F: Fn(io::Error) -> Failure> Document<W, F> {
 
     fn flush(&mut self) -> Result<(), Failure> {
         self.out.flush().map_err(&self.failed)
+    }
+
+    fn into_inner(self) -> Result<W, Failure> {
+        let inner = self.out.into_inner();
+        inner.map_err(|error| (self.failed)(error.into_error()))
     }
 }

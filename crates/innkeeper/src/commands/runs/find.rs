@@ -7,7 +7,7 @@ use innkeeper_store::journal::{RunCursor, RunFilter};
 use crate::failure::{Failure, RunFault};
 use crate::home::Home;
 use crate::limits::{MAX_RUNS_SEARCHED, RUNS_PAGE};
-use crate::platform::open_store;
+use crate::platform::open_store_to_read;
 use crate::runtime::block_on;
 use crate::suggest::nearest;
 
@@ -20,7 +20,7 @@ pub(super) fn reading<T>(
     work: impl AsyncFnOnce(&RunReader) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     block_on(async {
-        let store = open_store(home).await?;
+        let store = open_store_to_read(home).await?;
         let end = work(&RunReader::new(&store)).await;
         store.close().await?;
         end

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use innkeeper_agent::AgentRuntime;
-use innkeeper_store::HomeLock;
+use innkeeper_store::{HomeLock, Store};
 use innkeeper_tools::policy::Approver;
 use tokio::task::JoinHandle;
 
@@ -54,6 +54,10 @@ impl House {
             let _ = mailbox.attend().await;
         });
         Ok((runtime, mailbox, lock))
+    }
+
+    pub(super) fn store(&self) -> &Store {
+        self.platform.tools.store()
     }
 
     /// Lets go of what is still at work: it goes on from there when it is resumed.

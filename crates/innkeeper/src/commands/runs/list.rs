@@ -13,6 +13,9 @@ use crate::limits::RUNS_PAGE;
 use crate::output::Screen;
 use crate::table::Table;
 
+/// `run_`, and the time at which the run was begun.
+const SHORT_ID_CHARS: usize = 16;
+
 pub(super) fn run(args: &RunsListArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
     let statuses = wanted(&args.status);
     let runs = reading(home, async |reader| {
@@ -48,9 +51,15 @@ pub(super) fn run(args: &RunsListArgs, home: &Home, screen: &Screen) -> Result<E
         ["运行", "状态", "配置", "开始", "事件", "内容"],
     );
     let mut table = Table::new(&headings);
+    // A program that reads this wants all of it; a person types the beginning.
+    let chars = match screen.is_terminal() {
+        true => telling_apart(&runs),
+        false => usize::MAX,
+    };
     for run in &runs {
+        let id: String = run.run_id.as_str().chars().take(chars).collect();
         table.row([
-            run.run_id.as_str(),
+            id.as_str(),
             status_word(run.status, screen.lang),
             run.profile_id.as_ref().map_or("", |id| id.as_str()),
             &moment(run.created_at),
@@ -60,6 +69,20 @@ pub(super) fn run(args: &RunsListArgs, home: &Home, screen: &Screen) -> Result<E
     }
     screen.table(&table)?;
     Ok(Ended::Done)
+}
+
+/// So many characters of each id are enough to name one of these runs.
+fn telling_apart(runs: &[RunRecord]) -> usize {
+    let mut chars = SHORT_ID_CHARS;
+    let mut ids: Vec<&str> = runs.iter().map(|run| run.run_id.as_str()).collect();
+    ids.sort_unstable();
+    for pair in ids.windows(2) {
+        if let [one, other] = pair {
+            let same = one.chars().zip(other.chars()).take_while(|(a, b)| a == b);
+            chars = chars.max(same.count() + 1);
+        }
+    }
+    chars
 }
 
 /// Names that the command line knows.

@@ -1,8 +1,9 @@
 //! `innkeeper run` and `innkeeper runs …`: one file each. Driving runs is the agents' crate; here is what a person types
 //! and sees, and the terminal as the host that runs publish to.
 //!
-//! `house.rs` opens what drives runs, `attend.rs` stays with one until it is over, `speech.rs`, `words.rs` and
-//! `timeline.rs` are what is seen of it, `summary.rs` what is said at its end.
+//! `house.rs` opens what drives runs, `attend.rs` stays with one until it is over and `memory.rs` knows what it has
+//! published; `speech.rs`, `words.rs`, `weave.rs` and `timeline.rs` are what is seen of it, `summary.rs` what is said at its
+//! end.
 
 mod attend;
 mod cancel;
@@ -10,14 +11,17 @@ mod delete;
 mod events;
 mod export;
 mod find;
+mod guide;
 mod house;
 mod list;
+mod memory;
 mod resume;
 mod show;
 mod speech;
 mod start;
 mod summary;
 mod timeline;
+mod weave;
 mod words;
 
 use super::{Ended, project};
@@ -41,6 +45,7 @@ pub(crate) fn run(command: &RunsCommand, home: &Home, screen: &Screen) -> Result
         RunsCommand::Show(args) => show::run(args, home, screen),
         RunsCommand::Events(args) => events::run(args, home, screen),
         RunsCommand::Resume(args) => resume::run(args, home, screen),
+        RunsCommand::Guide(args) => guide::run(args, home, screen),
         RunsCommand::Cancel(args) => cancel::run(args, home, screen),
         RunsCommand::Export(args) => export::run(args, home, screen),
         RunsCommand::Delete(args) => delete::run(args, home, screen),

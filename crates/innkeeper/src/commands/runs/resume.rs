@@ -2,6 +2,7 @@
 
 use futures_util::future::join_all;
 use innkeeper_agent::AgentRuntime;
+use innkeeper_agent::instance::RunHandle;
 use innkeeper_protocol::event::RunId;
 
 use super::attend::{Attendant, Attended};
@@ -26,8 +27,9 @@ pub(super) fn run(args: &RunsResumeArgs, home: &Home, screen: &Screen) -> Result
             Some(run) => one(&house, run, args.rounds, None, &stop, screen).await,
             None => all(&house, &stop, screen).await,
         };
-        house.close(screen).await?;
-        ended
+        let closed = house.close(screen).await;
+        let ended = ended?;
+        closed.map(|()| ended)
     })
 }
 
@@ -45,8 +47,9 @@ pub(super) fn with_message(
         let stop = Stop::default();
         stop.listen();
         let ended = one(&house, run, None, message, &stop, screen).await;
-        house.close(screen).await?;
-        ended
+        let closed = house.close(screen).await;
+        let ended = ended?;
+        closed.map(|()| ended)
     })
 }
 
@@ -60,33 +63,46 @@ async fn one(
 ) -> Result<Ended, Failure> {
     let runtime = &house.runtime;
     let run = find(&runtime.reader(), given).await?;
-    let after = take_up(runtime, &run, rounds).await?;
-    if let Some(message) = message {
-        runtime.guide(&run, &message, None).await?;
-    }
+    let after = take_up(runtime, &run, rounds, message.as_deref()).await?;
     let attendant = Attendant::new(Attended {
         runtime,
+        store: house.store(),
         run: &run,
         after,
         screen,
         timeline: Timeline::new(screen),
         hears: true,
     });
-    let attendant = attendant.await?;
-    attendant.handle(&(&runtime.record(&run).await?).into())?;
-    attendant.attend(stop).await
+    let handle = RunHandle::from(&runtime.record(&run).await?);
+    attendant.await?.attend(&handle, stop).await
 }
 
 /// One that was interrupted goes on; one that stopped, or waits for a person, is told to. Gives the number of the event
 /// after which it goes on.
-async fn take_up(runtime: &AgentRuntime, run: &RunId, rounds: Option<u32>) -> Result<u64, Failure> {
+///
+/// The message is left before the run goes on wherever it takes one, so that the next request to its model has it.
+async fn take_up(
+    runtime: &AgentRuntime,
+    run: &RunId,
+    rounds: Option<u32>,
+    message: Option<&str>,
+) -> Result<u64, Failure> {
     let record = runtime.record(run).await?;
+    let mut message = message;
     if !record.status.is_terminal() {
         let state = runtime.reader().state(run).await?;
-        if !state.is_paused() {
+        // One that was left while it was being cancelled comes to that end first, and takes no word before.
+        if !state.is_cancelling()
+            && let Some(message) = message.take()
+        {
+            runtime.guide(run, message, None).await?;
+        } else if !state.is_paused() {
+            if rounds.is_some() && !state.is_cancelling() {
+                // It has rounds, and says so.
+                runtime.resume(run, rounds).await?;
+            }
             runtime.recover_run(run).await?;
         }
-        // One that was left while it was being cancelled comes to that end first.
         let stops = state.is_cancelling() || runtime.reader().state(run).await?.is_paused();
         if !stops {
             return Ok(record.last_seq);
@@ -95,6 +111,9 @@ async fn take_up(runtime: &AgentRuntime, run: &RunId, rounds: Option<u32>) -> Re
     }
     let after = runtime.record(run).await?.last_seq;
     runtime.resume(run, rounds).await?;
+    if let Some(message) = message {
+        runtime.guide(run, message, None).await?;
+    }
     Ok(after)
 }
 
@@ -104,38 +123,57 @@ async fn all(house: &House, stop: &Stop, screen: &Screen) -> Result<Ended, Failu
     let unfinished = runtime.journal().unfinished().await?;
     if unfinished.is_empty() {
         screen.note("No run is unfinished", "没有未结束的运行");
-        if screen.json {
-            screen.document(&serde_json::json!([]))?;
-        }
         return Ok(Ended::Done);
     }
+    // One alone needs no name before each line.
+    let names: Vec<&str> = match unfinished.as_slice() {
+        [_] => vec![""],
+        several => several.iter().map(|record| short(&record.run_id)).collect(),
+    };
+    if unfinished.len() > 1 && !screen.json {
+        for (record, name) in unfinished.iter().zip(&names) {
+            let (run, title) = (&record.run_id, shown(&record.title));
+            let line = format!("{name} = {run}  {title}");
+            screen.note(&line, &line);
+        }
+    }
     let mut worst = Ended::Done;
+    let mut left = Vec::new();
     for recovered in runtime.recover().await? {
         if let Some(problem) = recovered.problem {
             let said = format!("{}: {}", recovered.run, shown(&problem.message));
             screen.note(&said, &said);
             worst = Ended::Failed;
+            left.push(recovered.run);
         }
     }
-    let attended = unfinished.iter().map(|record| async {
+    let taken_up = unfinished
+        .iter()
+        .zip(&names)
+        .filter(|(record, _)| !left.contains(&record.run_id));
+    let attended = taken_up.map(|(record, name)| async {
         let attendant = Attendant::new(Attended {
             runtime,
+            store: house.store(),
             run: &record.run_id,
             after: record.last_seq,
             screen,
-            timeline: Timeline::of(screen, short(&record.run_id)),
-            hears: false,
+            timeline: match name.is_empty() {
+                true => Timeline::new(screen),
+                false => Timeline::of(screen, name),
+            },
+            hears: name.is_empty(),
         });
-        attendant.await?.attend(stop).await
+        attendant.await?.attend(&record.into(), stop).await
     });
-    for ended in join_all(attended).await {
+    for (ended, name) in join_all(attended).await.into_iter().zip(&names) {
         match ended {
             Ok(Ended::Done) => {}
             Ok(other) if worst == Ended::Done => worst = other,
             Ok(_) => {}
             Err(failure @ Failure::Run(_)) => {
-                let line = failure.line(screen.lang);
-                screen.note(&line, &line);
+                let line = format!("{name} {}", failure.line(screen.lang));
+                screen.note(line.trim_start(), line.trim_start());
                 worst = Ended::Failed;
             }
             Err(failure) => return Err(failure),

@@ -7,10 +7,11 @@ use innkeeper_store::journal::{EventRange, RunRecord};
 use serde_json::{Value as Json, json};
 
 use super::find::{find, reading};
-use super::words::{duration, moment, status_word};
+use super::summary::answer;
+use super::words::{complaint, duration, moment, status_word};
 use crate::cli::RunsShowArgs;
 use crate::commands::Ended;
-use crate::failure::Failure;
+use crate::failure::{Failure, in_words};
 use crate::home::Home;
 use crate::limits::{EVENTS_PAGE, MAX_SHOWN_EVENTS, MAX_SHOWN_TURN_CHARS};
 use crate::output::Screen;
@@ -45,6 +46,7 @@ async fn whole(reader: &RunReader, run: &RunId, screen: &Screen) -> Result<(), F
             "maxRounds": state.max_rounds(),
             "spent": state.spent(),
             "failure": state.failure(),
+            "answer": answer(&state),
             "turns": turns(&events),
             "calls": calls(&events),
             "files": state.workspace().files,
@@ -57,6 +59,9 @@ async fn whole(reader: &RunReader, run: &RunId, screen: &Screen) -> Result<(), F
     section(screen, "Calls", "调用", &call_table(&events, screen))?;
     section(screen, "Files", "文件", &file_table(&state))?;
     section(screen, "Published", "已发布", &commit_table(&state))?;
+    if let Some(answer) = answer(&state) {
+        screen.text(&format!("\n{}\n{answer}", screen.pick("Answer", "回答")))?;
+    }
     let first = events.first().map_or(1, |event| event.seq);
     if first > 1 {
         screen.note(
@@ -119,7 +124,7 @@ fn about(record: &RunRecord, state: &AgentRun, screen: &Screen) -> Table {
     };
     row("status", "状态", status);
     if let Some(failure) = state.failure() {
-        let why = format!("{} [{}]", failure.message, failure.code);
+        let why = format!("{} [{}]", in_words(&failure.message, lang), failure.code);
         row("failure", "原因", &why);
     }
     row("about", "内容", &record.title);
@@ -206,10 +211,9 @@ fn call_table(events: &[RunEvent], screen: &Screen) -> Option<Table> {
             _ => continue,
         };
         any = true;
-        let outcome = match (&call.error_code, &call.message) {
-            (Some(code), Some(message)) => format!("{message} [{code}]"),
-            (Some(code), None) => code.clone(),
-            (None, _) => screen.pick("ok", "成功").to_owned(),
+        let outcome = match &call.error_code {
+            Some(code) => format!("{} [{code}]", complaint(call, screen.lang)),
+            None => screen.pick("ok", "成功").to_owned(),
         };
         table.row([
             call.round.to_string().as_str(),
@@ -255,6 +259,13 @@ async fn turn(reader: &RunReader, run: &RunId, round: u32, screen: &Screen) -> R
 
 fn turn_text(turn: &ModelTurnView, screen: &Screen) -> String {
     let mut out = String::new();
+    if turn.request_from > 0 {
+        let note = screen.pick(
+            "earlier messages are too long to be shown",
+            "条更早的消息太长，没有显示",
+        );
+        out.push_str(&format!("… {} {note}\n\n", turn.request_from));
+    }
     for message in &turn.request {
         let role = message["role"].as_str().unwrap_or("?");
         out.push_str(&format!("── {role} ──\n{}\n\n", content(message)));

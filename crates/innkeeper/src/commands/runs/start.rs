@@ -36,8 +36,9 @@ pub(super) fn run(args: &RunArgs, home: &Home, screen: &Screen) -> Result<Ended,
         let stop = Stop::default();
         stop.listen();
         let ended = drive(&house, asked, &stop, screen).await;
-        house.close(screen).await?;
-        ended
+        let closed = house.close(screen).await;
+        let ended = ended?;
+        closed.map(|()| ended)
     })
 }
 
@@ -51,15 +52,14 @@ async fn drive(
     let handle = house.runtime.start(asked).await?;
     let attendant = Attendant::new(Attended {
         runtime: &house.runtime,
+        store: house.store(),
         run: &handle.run_id,
         after: 0,
         screen,
         timeline: Timeline::new(screen),
         hears: true,
     });
-    let attendant = attendant.await?;
-    attendant.handle(&handle)?;
-    attendant.attend(stop).await
+    attendant.await?.attend(&handle, stop).await
 }
 
 /// They are left alone: whoever starts one thing has not asked for others.

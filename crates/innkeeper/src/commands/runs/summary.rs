@@ -30,12 +30,17 @@ impl Summary {
         self.state.status()
     }
 
-    /// What the model said last, where that is what the run was for.
     pub(super) fn answer(&self) -> Option<String> {
-        let is_answer = self.status() == RunStatus::Completed && self.state.commit_count() == 0;
-        let turn = self.state.turn().filter(|_| is_answer)?;
-        let text = turn.reply.read().response_text.trim().to_owned();
-        (!text.is_empty()).then_some(text)
+        answer(&self.state)
+    }
+
+    /// It was cancelled, or has no end.
+    pub(super) fn is_stopped(&self) -> bool {
+        !self.status().is_terminal() || self.status() == RunStatus::Cancelled
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.status() == RunStatus::Completed
     }
 
     pub(super) fn document(&self) -> Json {
@@ -57,33 +62,36 @@ impl Summary {
         })
     }
 
-    /// Status, rounds, calls, tokens, cost, how to look at it.
-    pub(super) fn line(&self, lang: Lang) -> String {
+    /// Status, rounds, calls, tokens, cost, how to look at it. `here`: whoever reads this has stopped it.
+    pub(super) fn line(&self, lang: Lang, here: bool) -> String {
         let spent = self.state.spent();
         let run = &self.run;
+        let elsewhere = self.status() == RunStatus::Cancelled && !here;
         let status = match self.state.is_paused() {
             true => lang.pick("paused", "已暂停"),
+            false if elsewhere => lang.pick("cancelled from elsewhere", "已被别处取消"),
             false => status_word(self.status(), lang),
         };
         let mut parts = vec![
             status.to_owned(),
             counted(spent.rounds.into(), lang, ("round", "rounds"), "轮"),
             counted(spent.calls.into(), lang, ("call", "calls"), "次调用"),
-            counted(spent.tokens, lang, ("token", "tokens"), "个词元"),
         ];
+        // A model that tells none has not used none.
+        if spent.tokens > 0 {
+            parts.push(counted(spent.tokens, lang, ("token", "tokens"), "个词元"));
+        }
         if spent.cost > 0.0 {
             parts.push(format!("${:.4}", spent.cost));
         }
         parts.push(duration(spent.worked_ms));
-        let look = match self.is_resumable() {
-            true => format!("innkeeper runs resume {run}"),
-            false => format!("innkeeper runs show {run}"),
+        let look = match self.status() {
+            // Whoever did so knows why, and may be about to delete it.
+            _ if elsewhere => return parts.join(" · "),
+            RunStatus::Completed => format!("innkeeper runs show {run}"),
+            _ => format!("innkeeper runs resume {run}"),
         };
         format!("{} → {look}", parts.join(" · "))
-    }
-
-    fn is_resumable(&self) -> bool {
-        self.status() != RunStatus::Completed
     }
 
     /// The exit code, or why it failed.
@@ -105,6 +113,14 @@ impl Summary {
             _ => Ok(ended),
         }
     }
+}
+
+/// What the model said last, where that is what the run was for.
+pub(super) fn answer(state: &AgentRun) -> Option<String> {
+    let is_answer = state.status() == RunStatus::Completed && state.commit_count() == 0;
+    let turn = state.turn().filter(|_| is_answer)?;
+    let text = turn.reply.read().response_text.trim().to_owned();
+    (!text.is_empty()).then_some(text)
 }
 
 fn counted(count: u64, lang: Lang, english: (&str, &str), chinese: &str) -> String {

@@ -1,18 +1,27 @@
 //! A run as it is seen: what the model writes as it comes, and a line for each thing that happens. On a terminal words are
 //! streamed; elsewhere there are only lines, on standard error.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
 use innkeeper_protocol::event::{RunEvent, RunEventKind};
 
 use super::speech::Piece;
+use super::weave::{Thread, Weave};
 use super::words::{Line, Tone, line};
 use crate::failure::{Failure, message};
 use crate::limits::MAX_INLINE_CHARS;
 use crate::output::{Screen, printable};
 
 /// Arguments that are texts to be read: shown in lines of their own.
-const TEXTS: [&str; 5] = ["content", "new_string", "code", "text", "body"];
+const TEXTS: [&str; 6] = [
+    "content",
+    "old_string",
+    "new_string",
+    "code",
+    "text",
+    "body",
+];
 
 pub(super) struct Timeline {
     screen: Screen,
@@ -22,12 +31,15 @@ pub(super) struct Timeline {
     name: String,
     /// What the cursor stands behind.
     at: At,
+    weave: Weave,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// Words as they come, and lines.
     Live,
+    /// The same in whole lines, each with the name of its run.
+    Woven,
     Lines,
     Silent,
 }
@@ -67,6 +79,7 @@ impl Timeline {
             colours: is_terminal && !plain,
             name: String::new(),
             at: At::LineStart,
+            weave: Weave::default(),
         }
     }
 
@@ -74,7 +87,7 @@ impl Timeline {
     pub(super) fn of(screen: &Screen, name: &str) -> Self {
         let mut timeline = Self::new(screen);
         if timeline.way == Way::Live {
-            timeline.way = Way::Lines;
+            timeline.way = Way::Woven;
         }
         timeline.name = format!("{name} ");
         timeline
@@ -82,7 +95,16 @@ impl Timeline {
 
     /// Whether what the model says is shown while it is said.
     pub(super) fn is_live(&self) -> bool {
-        self.way == Way::Live
+        matches!(self.way, Way::Live | Way::Woven)
+    }
+
+    /// Each line of the text, with the name of its run where several are shown.
+    pub(super) fn named<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.name.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let lines = text.lines().map(|line| format!("{}{line}", self.name));
+        Cow::Owned(lines.collect::<Vec<_>>().join("\n"))
     }
 
     pub(super) fn event(&mut self, event: &RunEvent) {
@@ -93,10 +115,10 @@ impl Timeline {
             (Way::Silent, _) => false,
             // It was said already, word by word; and whoever is asked sees the question.
             (
-                Way::Live,
+                Way::Live | Way::Woven,
                 RunEventKind::ModelCompleted(_) | RunEventKind::ToolCallAwaitingApproval(_),
             ) => false,
-            (Way::Live | Way::Lines, _) => true,
+            (Way::Live | Way::Woven | Way::Lines, _) => true,
         };
         if is_shown {
             self.line(&line);
@@ -129,6 +151,12 @@ impl Timeline {
     }
 
     pub(super) fn piece(&mut self, piece: &Piece) -> Result<(), Failure> {
+        if self.way == Way::Woven {
+            let lines = self.weave.hear(piece, is_text);
+            return lines
+                .into_iter()
+                .try_for_each(|(thread, line)| self.woven(thread, &line));
+        }
         match piece {
             Piece::Words(text) => {
                 let goes_on = matches!(self.at, At::Words { .. });
@@ -170,6 +198,27 @@ impl Timeline {
         Ok(())
     }
 
+    fn woven(&self, thread: Thread, line: &str) -> Result<(), Failure> {
+        let name = &self.name;
+        match thread {
+            Thread::Words => return self.screen.text(&format!("{name}{line}")),
+            Thread::Thought => {
+                let thinks = self.screen.pick("(thinks) ", "（思考）");
+                let text = format!("{name}{thinks}{}", printable(line));
+                say(&format!("{}\n", self.paint("2", &text)));
+            }
+            Thread::Call => {
+                let text = format!("{name}→ {}", printable(line));
+                say(&format!("{}\n", self.paint("36", &text)));
+            }
+            Thread::Text => {
+                let text = format!("{name}  │ {}", printable(line));
+                say(&format!("{}\n", self.paint("2", &text)));
+            }
+        }
+        Ok(())
+    }
+
     /// A short argument, on the line of its call.
     fn argument(&mut self, name: &str, text: &str) {
         let mut chars = match &self.at {
@@ -202,15 +251,15 @@ impl Timeline {
 
     /// A long one, below it: what is being written into a file.
     fn text(&mut self, name: &str, text: &str) {
-        const MARGIN: &str = "  │ ";
+        let (margin, colour) = margin(name);
         let mut out = String::new();
         if !matches!(&self.at, At::Text { name: at } if at == name) {
             self.end_line();
-            out.push_str(MARGIN);
+            out.push_str(margin);
         }
         let shown = printable(text);
-        out.push_str(&shown.replace('\n', &format!("\n{MARGIN}")));
-        say(&self.paint("2", &out));
+        out.push_str(&shown.replace('\n', &format!("\n{margin}")));
+        say(&self.paint(colour, &out));
         self.at = At::Text {
             name: name.to_owned(),
         };
@@ -218,6 +267,10 @@ impl Timeline {
 
     /// What follows begins a line of its own.
     pub(super) fn end_line(&mut self) {
+        if let Some((thread, line)) = self.weave.cut() {
+            // Whoever has closed standard output is told by the next word, or by the end.
+            let _ = self.woven(thread, &line);
+        }
         match std::mem::replace(&mut self.at, At::LineStart) {
             At::LineStart | At::Words { line_start: true } => {}
             _ => say("\n"),
@@ -238,10 +291,22 @@ impl Timeline {
 }
 
 /// Of a step of a block the name has a number: `content_2`.
-fn is_text(name: &str) -> bool {
+fn bare(name: &str) -> &str {
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let bare = bare.strip_suffix('_').unwrap_or(name);
-    TEXTS.contains(&bare) || TEXTS.contains(&name)
+    bare.strip_suffix('_').unwrap_or(name)
+}
+
+fn is_text(name: &str) -> bool {
+    TEXTS.contains(&bare(name)) || TEXTS.contains(&name)
+}
+
+/// What stands before each line of it, and its colour: what goes, what comes, what is written.
+fn margin(name: &str) -> (&'static str, &'static str) {
+    match bare(name) {
+        "old_string" => ("  - ", "31"),
+        "new_string" => ("  + ", "32"),
+        _ => ("  │ ", "2"),
+    }
 }
 
 /// Whoever does not listen misses only this.
@@ -261,6 +326,7 @@ mod tests {
             ("content", true),
             ("content_2", true),
             ("new_string", true),
+            ("old_string_3", true),
             ("path", false),
             ("path_1", false),
             ("_1", false),

@@ -1,9 +1,10 @@
 //! What happens in a run, in a line for people. The names of the journal stay in `--json`.
 
-use innkeeper_protocol::event::{RunEvent, RunEventKind, RunStatus};
+use innkeeper_protocol::ErrorCode;
+use innkeeper_protocol::event::{RunEvent, RunEventKind, RunStatus, ToolCallEnded};
 use jiff::Timestamp;
-use serde_json::Value as Json;
 
+use crate::failure::in_words;
 use crate::lang::Lang;
 
 pub(super) const STATUSES: [RunStatus; 15] = [
@@ -107,6 +108,25 @@ impl Line {
     }
 }
 
+fn plural(is_one: bool, one: &'static str, many: &'static str) -> &'static str {
+    if is_one { one } else { many }
+}
+
+/// Why a call did not succeed. Where only a code is known it is said what that means.
+pub(super) fn complaint(call: &ToolCallEnded, lang: Lang) -> String {
+    let said = call.message.as_deref().unwrap_or_default().trim();
+    if !said.is_empty() {
+        return said.to_owned();
+    }
+    let code = call.error_code.as_deref().unwrap_or_default();
+    match code == ErrorCode::ToolUnknown.as_str() {
+        true => lang
+            .pick("there is no such tool", "没有这个工具")
+            .to_owned(),
+        false => code.to_owned(),
+    }
+}
+
 /// What a person is told of an event; nothing of those that only programs need.
 pub(super) fn line(event: &RunEvent, lang: Lang) -> Option<Line> {
     use RunEventKind as Kind;
@@ -129,8 +149,10 @@ pub(super) fn line(event: &RunEvent, lang: Lang) -> Option<Line> {
             };
             let said = lang.pick(
                 format!(
-                    "{model}, {tools} tools, at most {} rounds",
-                    context.max_rounds
+                    "{model}, {tools} {}, at most {} {}",
+                    plural(tools == 1, "tool", "tools"),
+                    context.max_rounds,
+                    plural(context.max_rounds == 1, "round", "rounds"),
                 ),
                 format!("{model}，{tools} 个工具，最多 {} 轮", context.max_rounds),
             );
@@ -139,7 +161,11 @@ pub(super) fn line(event: &RunEvent, lang: Lang) -> Option<Line> {
         Kind::ModelRequestCreated(request) => {
             let messages = request.request["messageCount"].as_u64().unwrap_or_default();
             let said = lang.pick(
-                format!("round {}: {messages} messages to the model", request.round),
+                format!(
+                    "round {}: {messages} {} to the model",
+                    request.round,
+                    plural(messages == 1, "message", "messages"),
+                ),
                 format!("第 {} 轮：向模型发送 {messages} 条消息", request.round),
             );
             Line::new("·", Quiet, said)
@@ -147,7 +173,7 @@ pub(super) fn line(event: &RunEvent, lang: Lang) -> Option<Line> {
         Kind::ModelCallAttemptFailed(failed) => {
             let said = lang.pick(
                 format!("the model did not answer: {}", failed.message),
-                format!("模型没有回答：{}", failed.message),
+                format!("模型没有回答：{}", in_words(&failed.message, lang)),
             );
             Line::new("✗", if failed.will_retry { Warning } else { Bad }, said)
         }
@@ -175,7 +201,7 @@ pub(super) fn line(event: &RunEvent, lang: Lang) -> Option<Line> {
             Line::new("✓", Good, said)
         }
         Kind::ToolCallFailed(call) => {
-            let why = call.message.as_deref().unwrap_or_default();
+            let why = complaint(call, lang);
             let took = duration(call.elapsed_ms);
             Line::new("✗", Bad, format!("{}  {took}  {why}", call.name))
         }
@@ -183,7 +209,10 @@ pub(super) fn line(event: &RunEvent, lang: Lang) -> Option<Line> {
             "✎",
             Plain,
             lang.pick(
-                format!("{}: {} words written", file.path, file.words),
+                match file.words {
+                    1 => format!("{}: one word written", file.path),
+                    many => format!("{}: {many} words written", file.path),
+                },
                 format!("{}：写入 {} 词", file.path, file.words),
             ),
         ),
@@ -256,7 +285,10 @@ pub(super) fn line(event: &RunEvent, lang: Lang) -> Option<Line> {
             "✓",
             Plain,
             lang.pick(
-                format!("{} files kept for later runs", kept.change_count),
+                match kept.change_count {
+                    1 => "one file kept for later runs".to_owned(),
+                    many => format!("{many} files kept for later runs"),
+                },
                 format!("为以后的运行保留了 {} 个文件", kept.change_count),
             ),
         ),
@@ -264,37 +296,38 @@ pub(super) fn line(event: &RunEvent, lang: Lang) -> Option<Line> {
         Kind::RunCancelRequested => {
             Line::new("·", Quiet, lang.pick("is to be cancelled", "将被取消"))
         }
-        Kind::Other { kind, payload } => further(kind, payload, lang),
-        _ => None,
-    }
-}
-
-/// Events that are this house's own.
-fn further(kind: &str, payload: &Json, lang: Lang) -> Option<Line> {
-    match kind {
-        "run_recovered" => Line::new(
+        Kind::RunRecovered(_) => Line::new(
             "↻",
-            Tone::Plain,
+            Plain,
             lang.pick("taken up again where it was", "从原处继续"),
         ),
-        "run_resumed" => Line::new("↻", Tone::Plain, lang.pick("resumed", "继续运行")),
-        "run_paused" => Line::new(
+        Kind::RunResumed(_) => Line::new("↻", Plain, lang.pick("resumed", "继续运行")),
+        Kind::RunPaused(_) => Line::new(
             "‖",
-            Tone::Warning,
+            Warning,
             lang.pick("paused: waits for you", "已暂停：等待你的决定"),
         ),
-        "tool_task_ended" => {
-            let name = payload["name"].as_str().unwrap_or_default();
-            let said = lang.pick(
-                format!("{name} has ended in the background"),
-                format!("{name} 已在后台结束"),
-            );
-            Line::new("✓", Tone::Plain, said)
+        Kind::ToolTaskEnded(task) => {
+            let name = &task.name;
+            let said = match task.is_error {
+                false => lang.pick(
+                    format!("{name} has ended in the background"),
+                    format!("{name} 已在后台结束"),
+                ),
+                true => lang.pick(
+                    format!("{name} has failed in the background"),
+                    format!("{name} 在后台失败"),
+                ),
+            };
+            match task.is_error {
+                false => Line::new("✓", Plain, said),
+                true => Line::new("✗", Bad, said),
+            }
         }
-        "workspace_file_deleted" => {
-            let path = payload["path"].as_str().unwrap_or_default();
+        Kind::WorkspaceFileDeleted(file) => {
+            let path = &file.path;
             let said = lang.pick(format!("{path} deleted"), format!("{path} 已删除"));
-            Line::new("✎", Tone::Plain, said)
+            Line::new("✎", Plain, said)
         }
         _ => None,
     }

@@ -19,6 +19,7 @@ use crate::failure::{Failure, WorkflowFault};
 use crate::home::Home;
 use crate::limits::{MAX_DRAWN_NODES, MAX_DRAWN_WIRES};
 use crate::output::Screen;
+use crate::save::save;
 use drawing::Drawing;
 
 pub(super) fn run(args: &GraphArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
@@ -59,7 +60,7 @@ pub(super) fn run(args: &GraphArgs, home: &Home, screen: &Screen) -> Result<Ende
         }))?,
         None => screen.text(&text)?,
         Some(path) => {
-            std::fs::write(path, &text).map_err(|error| super::find::unwritable(path, &error))?;
+            save(path, &text).map_err(|error| super::find::unwritable(path, &error))?;
             let place = path.display();
             screen.note(&format!("{place} is written"), &format!("已写入 {place}"));
         }
