@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures_util::future::try_join_all;
 use innkeeper_agent::instance::{AgentParts, RunHandle, StartPrompt, StartRun};
 use innkeeper_agent::workspace::{self, StatesInMemory, Workspaces};
 use innkeeper_agent::{AgentRuntime, EngineModels};
@@ -136,18 +137,16 @@ impl House {
 
     /// So many runs at once, from beginning to end.
     pub(crate) async fn wave(&self, profile: &str) -> Result<(), Failed> {
-        let mut begun = Vec::with_capacity(RUNS);
-        for _ in 0..RUNS {
-            begun.push(self.start(profile).await?.run_id);
-        }
-        for run in &begun {
-            let ended = self.runtime.wait(run).await?;
+        let runs = (0..RUNS).map(|_| async {
+            let run = self.start(profile).await?.run_id;
+            let ended = self.runtime.wait(&run).await?;
             if ended.status != RunStatus::Completed {
-                let record = self.runtime.record(run).await?;
+                let record = self.runtime.record(&run).await?;
                 return Err(format!("a run has ended as {record:?}").into());
             }
-        }
-        Ok(())
+            Ok::<_, Failed>(())
+        });
+        try_join_all(runs).await.map(drop)
     }
 
     pub(crate) async fn close(self) -> Result<(), Failed> {

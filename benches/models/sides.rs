@@ -236,7 +236,8 @@ fn request() -> ModelRequest {
                 "type": "object",
                 "properties": {"place": {"type": "string"}, "count": {"type": "integer"}},
                 "required": ["place"],
-            }),
+            })
+            .into(),
         })
         .collect();
     request.sampling = Sampling {

@@ -185,7 +185,7 @@ fn a_call_of_no_tool_says_so() {
     );
     house
         .run(&["runs", "show", "last"])
-        .shows(&["there is no such tool [tool.unknown]"]);
+        .shows(&["Unknown tool ID 'evil.tool'"]);
 }
 
 #[test]
