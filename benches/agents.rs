@@ -11,8 +11,6 @@ mod bare;
 mod house;
 #[path = "agents/parked.rs"]
 mod parked;
-#[path = "agents/resources.rs"]
-mod resources;
 #[path = "agents/server.rs"]
 mod server;
 
@@ -20,9 +18,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use bare::Bare;
-use house::House;
-use innkeeper_benches::{Bar, Failed, Row, Table};
-use server::{Script, Server};
+use house::{House, Kind};
+use innkeeper_benches::{Bar, Failed, Row, Table, resources};
+use server::Script;
 
 /// As the binary has it.
 #[global_allocator]
@@ -66,25 +64,38 @@ async fn turns(table: &mut Table, waves: usize) -> Result<(), Failed> {
     table.head(&format!(
         "A turn that calls a tool, {RUNS} runs of {TURNS} at once (limit: the same requests in a bare HTTP loop)"
     ));
-    let server = Server::start(Script::Turns)?;
+    let server = Script::Turns.server()?;
     let bare = Bare::new(&server.url).await?;
-    let house = House::open(&server.url).await?;
-    house.profile("bench", &["echo"])?;
-    let (mut best_bare, mut best_ours) = (Wave::default(), Wave::default());
-    for _ in 0..waves {
-        best_bare.take(Wave::of(bare.wave()).await?);
-        best_ours.take(Wave::of(house.wave("bench")).await?);
+    let acts = House::open(&server.url, Kind::Acts).await?;
+    let reads = House::open(&server.url, Kind::Reads).await?;
+    for house in [&acts, &reads] {
+        house.profile("bench", &["echo"])?;
     }
-    house.close().await?;
+    let mut best = [Wave::default(); 3];
+    for _ in 0..waves {
+        let [best_bare, best_acts, best_reads] = &mut best;
+        best_bare.take(Wave::of(bare.wave()).await?);
+        best_acts.take(Wave::of(acts.wave("bench")).await?);
+        best_reads.take(Wave::of(reads.wave("bench")).await?);
+    }
+    acts.close().await?;
+    reads.close().await?;
+    let [best_bare, best_acts, best_reads] = best;
     table.row(&best_bare.row("bare"));
-    table.row(
-        &best_ours
-            .row("ours, durable")
-            .against(best_bare.turn())
-            .bar(Bar::AtMost(Duration::from_secs(1) / LEAST))
-            .bar(Bar::AtMost(Duration::from_secs(1) / AIM)),
-    );
-    for (who, wave) in [("bare", best_bare), ("ours", best_ours)] {
+    for (what, wave) in [("acts", best_acts), ("reads", best_reads)] {
+        table.row(
+            &wave
+                .row(&format!("durable, the tool {what}"))
+                .against(best_bare.turn())
+                .bar(Bar::AtMost(Duration::from_secs(1) / LEAST))
+                .bar(Bar::AtMost(Duration::from_secs(1) / AIM)),
+        );
+    }
+    for (who, wave) in [
+        ("bare", best_bare),
+        ("acts", best_acts),
+        ("reads", best_reads),
+    ] {
         println!(
             "    {who}: {:.0} µs of processor time a turn in this process",
             wave.processor.as_secs_f64() * 1e6 / (RUNS * TURNS) as f64

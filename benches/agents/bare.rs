@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use innkeeper_benches::Failed;
+use innkeeper_benches::model::{bare_client, headers_of};
 use innkeeper_testkit::model_server::{Answer, ModelServer};
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::HeaderMap;
 use tokio::task::JoinSet;
 
-use super::house::House;
+use super::house::{House, Kind};
 use super::server::Script;
 use super::{RUNS, TURNS};
 
@@ -25,7 +26,7 @@ impl Bare {
         for say in Script::Turns.replies() {
             listener.push(Answer::say(say));
         }
-        let house = House::open(&listener.url()).await?;
+        let house = House::open(&listener.url(), Kind::Acts).await?;
         house.profile("bench", &["echo"])?;
         let run = house.start("bench").await?;
         house.runtime.wait(&run.run_id).await?;
@@ -34,27 +35,11 @@ impl Bare {
         if asked.len() != TURNS + 1 {
             return Err(format!("a run has asked its model {} times", asked.len()).into());
         }
-        let mut headers = HeaderMap::new();
         let first = asked.first().ok_or("nothing was asked")?;
-        for (name, value) in &first.headers {
-            if !matches!(name.as_str(), "host" | "content-length") {
-                headers.insert(HeaderName::try_from(name)?, HeaderValue::try_from(value)?);
-            }
-        }
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_root_certificates(rustls::RootCertStore::empty())
-            .with_no_client_auth();
-        let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
-            .http1_only()
-            .tcp_nodelay(true)
-            .no_proxy();
         Ok(Self {
-            client: client.build()?,
+            client: bare_client()?,
             url: format!("{url}{}", first.path),
-            headers,
+            headers: headers_of(first)?,
             bodies: asked.into_iter().map(|request| request.body).collect(),
         })
     }

@@ -36,6 +36,15 @@ pub(crate) struct House {
     pub(crate) runtime: AgentRuntime,
 }
 
+/// What its tool is taken for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Each call is on the disk before it is made.
+    Acts,
+    /// One that is cut off can simply be made again.
+    Reads,
+}
+
 /// Says what it was told.
 struct Echo;
 
@@ -56,7 +65,7 @@ impl KeySource for NoSecrets {
 
 impl House {
     /// Beside this program, which lies on a disk; the folder for temporary files may be memory.
-    pub(crate) async fn open(url: &str) -> Result<Self, Failed> {
+    pub(crate) async fn open(url: &str, kind: Kind) -> Result<Self, Failed> {
         let own = std::env::current_exe()?;
         let home = tempfile::tempdir_in(own.parent().unwrap_or(Path::new(".")))?;
         let store = Store::open(&home.path().join("innkeeper.db")).await?;
@@ -85,6 +94,9 @@ impl House {
             json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}),
         );
         echo.execution.idempotent = true;
+        if kind == Kind::Reads {
+            echo.source = builtin::SOURCE.to_owned();
+        }
         let offered = workspace::tools(&workspaces)
             .into_iter()
             .chain([(echo, Arc::new(Echo) as Arc<dyn Executor>)]);

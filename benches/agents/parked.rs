@@ -2,13 +2,13 @@
 
 use std::process::Command;
 
+use innkeeper_benches::resources::{open_many, resident};
 use innkeeper_benches::{Failed, Table};
 use innkeeper_protocol::event::{RunEventKind, RunId};
 use innkeeper_store::journal::Followed;
 
-use super::house::House;
-use super::resources::{open_many, resident};
-use super::server::{Script, Server};
+use super::house::{House, Kind};
+use super::server::Script;
 
 pub(crate) const ROLE: &str = "--park";
 
@@ -21,7 +21,7 @@ const LAST_TOLD: usize = 12;
 
 pub(crate) fn measure(table: &mut Table) -> Result<(), Failed> {
     println!("\n{PARKED} runs that have written a file and wait for their host to publish it");
-    let server = Server::start(Script::Publish)?;
+    let server = Script::Publish.server()?;
     let parked = Command::new(std::env::current_exe()?)
         .args([ROLE, &server.url])
         .output()?;
@@ -63,7 +63,7 @@ pub(crate) fn park(args: &[String]) -> Result<(), Failed> {
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        let house = House::open(url).await?;
+        let house = House::open(url, Kind::Acts).await?;
         house.profile("writer", &["workspace.write_file", "workspace.commit"])?;
         // What is made once is there already.
         parked(&house, 1).await?;

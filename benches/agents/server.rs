@@ -1,13 +1,11 @@
-//! The model that all of them ask, in a process of its own.
-
-use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, Command, Stdio};
+//! What the model answers that all of them ask.
 
 use innkeeper_benches::Failed;
+use innkeeper_benches::model::{self, ServerProcess};
 use innkeeper_testkit::model_server::{ModelServer, Say};
 use serde_json::json;
 
-use super::{TURNS, resources};
+use super::TURNS;
 
 pub(crate) const ROLE: &str = "--serve";
 
@@ -58,51 +56,15 @@ impl Script {
     }
 }
 
-/// Ends when it is dropped.
-pub(crate) struct Server {
-    child: Child,
-    pub(crate) url: String,
-}
-
-impl Server {
-    pub(crate) fn start(script: Script) -> Result<Self, Failed> {
-        let mut child = Command::new(std::env::current_exe()?)
-            .args([ROLE, script.name()])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let mut url = String::new();
-        if let Some(said) = child.stdout.take() {
-            BufReader::new(said).read_line(&mut url)?;
-        }
-        let url = url.trim().to_owned();
-        let server = Self { child, url };
-        match server.url.is_empty() {
-            true => Err("the server did not start".into()),
-            false => Ok(server),
-        }
+impl Script {
+    pub(crate) fn server(self) -> Result<ServerProcess, Failed> {
+        ServerProcess::start([ROLE, self.name()].map(str::to_owned))
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        // Its input has come to an end then.
-        drop(self.child.stdin.take());
-        let _ = self.child.wait();
-    }
-}
-
-/// Serves until the input ends.
 pub(crate) fn serve(args: &[String]) -> Result<(), Failed> {
     let named = args.get(1).ok_or("the server wants a script")?;
     let script = Script::ALL.iter().find(|(_, name)| name == named);
     let (script, _) = script.ok_or("there is no such script")?;
-    resources::open_many()?;
-    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    let server = runtime.block_on(ModelServer::turns(script.replies()));
-    let mut out = std::io::stdout();
-    writeln!(out, "{}", server.url())?;
-    out.flush()?;
-    std::io::stdin().read_to_end(&mut Vec::new())?;
-    Ok(())
+    model::serve(ModelServer::turns(script.replies()))
 }

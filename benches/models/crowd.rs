@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use innkeeper_benches::resources::{open_many, processor, resident};
 use innkeeper_benches::{Failed, Table};
 use innkeeper_testkit::model_server::{Bench, Format};
 
-use super::server::{Server, open_many};
+use super::server::Server;
 use super::sides::{self, Bare, Ours};
 
 pub(crate) const ROLE: &str = "--crowd";
@@ -30,7 +31,7 @@ pub(crate) fn measure(table: &mut Table) -> Result<(), Failed> {
         for who in ["bare", "ours"] {
             let name = sides::name(format);
             let crowd = Command::new(std::env::current_exe()?)
-                .args([ROLE, who, &server.url, name])
+                .args([ROLE, who, server.url(), name])
                 .output()?;
             if !crowd.status.success() {
                 return Err(String::from_utf8_lossy(&crowd.stderr).trim().into());
@@ -115,35 +116,8 @@ pub(crate) fn read(args: &[String]) -> Result<(), Failed> {
             "{at_rest} {} {} {}",
             resident("VmHWM")?,
             most.load(Ordering::Relaxed),
-            processor_ms()?
+            processor()?.as_millis()
         );
         Ok(())
     })
-}
-
-/// In KB.
-fn resident(field: &str) -> Result<usize, Failed> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
-    let number = line.and_then(|line| line.split_whitespace().next());
-    Ok(number
-        .ok_or("the system does not tell how much memory is used")?
-        .parse()?)
-}
-
-/// Of this process, the system's part included.
-fn processor_ms() -> Result<usize, Failed> {
-    let stat = std::fs::read_to_string("/proc/self/stat")?;
-    // The name before it may hold anything.
-    let (_, fields) = stat
-        .rsplit_once(')')
-        .ok_or("the system does not tell the time used")?;
-    let ticks = fields
-        .split_whitespace()
-        .skip(11)
-        .take(2)
-        .map(str::parse::<usize>);
-    Ok(ticks.sum::<Result<usize, _>>()? * 10)
 }

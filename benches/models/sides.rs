@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use innkeeper_benches::Failed;
+use innkeeper_benches::model::{bare_client, headers_of};
 use innkeeper_models::provider::{Auth, Provider, Quirks};
 use innkeeper_models::{
     Channel, ChannelConfig, HttpClient, KeyLookup, KeyRef, KeySource, Message, Model, ModelEvent,
@@ -12,7 +13,7 @@ use innkeeper_models::{
 };
 use innkeeper_protocol::Secret;
 use innkeeper_testkit::model_server::{Answer, Format, ModelServer, Say};
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::HeaderMap;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -44,8 +45,8 @@ impl Sides {
     pub(crate) async fn new(server: &Server, format: Format) -> Result<Self, Failed> {
         let text = server.bench.tokens * server.bench.bytes_per_token;
         Ok(Self {
-            bare: Arc::new(Bare::new(&server.url, format).await?),
-            ours: Arc::new(Ours::new(&server.url, format, text)?),
+            bare: Arc::new(Bare::new(server.url(), format).await?),
+            ours: Arc::new(Ours::new(server.url(), format, text)?),
         })
     }
 
@@ -89,30 +90,14 @@ impl Bare {
         let ours = Ours::new(&listener.url(), format, 1)?;
         ours.read(|| {}).await?;
         let asked = listener.next_request().await;
-        let mut headers = HeaderMap::new();
-        for (name, value) in &asked.headers {
-            if !matches!(name.as_str(), "host" | "content-length") {
-                headers.insert(HeaderName::try_from(name)?, HeaderValue::try_from(value)?);
-            }
-        }
         let query = match asked.query.as_str() {
             "" => String::new(),
             query => format!("?{query}"),
         };
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_root_certificates(rustls::RootCertStore::empty())
-            .with_no_client_auth();
-        let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
-            .http1_only()
-            .tcp_nodelay(true)
-            .no_proxy();
         Ok(Self {
-            client: client.build()?,
+            client: bare_client()?,
             url: format!("{url}{}{query}", asked.path),
-            headers,
+            headers: headers_of(&asked)?,
             body: asked.body,
         })
     }

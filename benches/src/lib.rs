@@ -2,6 +2,9 @@
 //!
 //! The best of many runs counts: on a shared machine every disturbance makes a run longer, none shorter.
 
+pub mod model;
+pub mod resources;
+
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

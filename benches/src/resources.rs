@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use innkeeper_benches::Failed;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
+use crate::Failed;
+
 /// The system's part included.
-pub(crate) fn processor() -> Result<Duration, Failed> {
+pub fn processor() -> Result<Duration, Failed> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     // The name before it may hold anything.
     let (_, fields) = stat
@@ -23,7 +24,7 @@ pub(crate) fn processor() -> Result<Duration, Failed> {
 }
 
 /// In KB.
-pub(crate) fn resident(field: &str) -> Result<usize, Failed> {
+pub fn resident(field: &str) -> Result<usize, Failed> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status
         .lines()
@@ -35,7 +36,7 @@ pub(crate) fn resident(field: &str) -> Result<usize, Failed> {
 }
 
 /// As many connections as the system lets one process have.
-pub(crate) fn open_many() -> Result<(), Failed> {
+pub fn open_many() -> Result<(), Failed> {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     Ok(setrlimit(Resource::Nofile, limit)?)
