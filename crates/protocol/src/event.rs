@@ -111,6 +111,11 @@ macro_rules! kinds {
                 }
             }
 
+            /// There is nothing to tell but that it happened.
+            const fn is_bare(&self) -> bool {
+                matches!(self, $(Self::$bare)|*)
+            }
+
             fn write_payload<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 match self {
                     $(Self::$name(payload) => payload.serialize(serializer),)*
@@ -274,6 +279,16 @@ impl Serialize for Payload<'_> {
     }
 }
 
+/// Of a payload that has fields.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Scoped<'e> {
+    #[serde(flatten)]
+    payload: Payload<'e>,
+    #[serde(rename = "eventScope")]
+    scope: &'e EventScope,
+}
+
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Envelope {
@@ -295,13 +310,23 @@ impl Serialize for RunEvent {
         let Some(scope) = &self.scope else {
             return self.written(Payload(&self.kind)).serialize(serializer);
         };
-        let failed = serde::ser::Error::custom;
-        let mut payload = serde_json::to_value(Payload(&self.kind)).map_err(failed)?;
-        if let Json::Object(fields) = &mut payload {
-            let scope = serde_json::to_value(scope).map_err(failed)?;
-            fields.insert(SCOPE.to_owned(), scope);
+        match &self.kind {
+            RunEventKind::GenerationIntentRecorded(payload)
+            | RunEventKind::Other { payload, .. } => {
+                let mut payload = payload.clone();
+                if let Json::Object(fields) = &mut payload {
+                    let scope = serde_json::to_value(scope).map_err(serde::ser::Error::custom)?;
+                    fields.insert(SCOPE.to_owned(), scope);
+                }
+                self.written(payload).serialize(serializer)
+            }
+            kind if kind.is_bare() => self.written(Payload(kind)).serialize(serializer),
+            kind => {
+                let payload = Payload(kind);
+                self.written(Scoped { payload, scope })
+                    .serialize(serializer)
+            }
         }
-        self.written(payload).serialize(serializer)
     }
 }
 

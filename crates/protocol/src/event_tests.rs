@@ -294,6 +294,33 @@ fn the_catalogue_is_complete_and_every_kind_reads_back() {
 }
 
 #[test]
+fn every_kind_carries_a_scope_behind_its_own_keys() {
+    let scope = json!({"invocationId": "inv_2"});
+    let odd = [
+        ("session_message_appended", json!({"a": [1]})),
+        ("session_message_appended", json!([1])),
+    ];
+    for (name, mut payload) in catalogue().into_iter().chain(odd) {
+        let event: RunEvent = serde_json::from_value(wire(name, payload.clone())).unwrap();
+        let event = RunEvent {
+            scope: Some(EventScope {
+                invocation_id: "inv_2".into(),
+                related_invocation_ids: Vec::new(),
+            }),
+            ..event
+        };
+        if let Json::Object(fields) = &mut payload {
+            fields.insert(SCOPE.to_owned(), scope.clone());
+        }
+        let sent = wire(name, payload).to_string();
+        assert_eq!(serde_json::to_string(&event).unwrap(), sent);
+        if sent.contains(SCOPE) {
+            assert_eq!(serde_json::from_str::<RunEvent>(&sent).unwrap(), event);
+        }
+    }
+}
+
+#[test]
 fn what_is_not_known_is_kept() {
     for (name, payload) in [
         ("session_message_appended", json!({"a": [1]})),
