@@ -16,7 +16,7 @@ use innkeeper_engine::stream::{Chunk, ChunkKind};
 use innkeeper_models::{
     Constraint, Estimate, GrammarOptions, Message, ModelError, ModelErrorKind, ModelEvent,
     ModelReply, ModelRequest, ModelStream, Models, Part, Sampling, ToolChoice, ToolSpec, grammar,
-    messages_from_chat, parts_to_chat,
+    messages_from_chat_after, parts_to_chat,
 };
 use innkeeper_protocol::{
     Aliases, Locale, Manifest, Protocol, Provider, ToolDefinition, render_manifest,
@@ -284,16 +284,37 @@ fn marked(role: &str, chunk: Chunk) -> Chunk {
     }
 }
 
-fn request(call: ModelCall, declared: &Declared) -> Result<ModelRequest, NodeError> {
-    let messages = match call.messages.as_json() {
-        Json::Null => Ok(Vec::new()),
-        messages => messages_from_chat(messages),
+/// A conversation as a provider is told it. Every turn of an agent goes on from the one before.
+struct Told {
+    declared: Arc<Declared>,
+    messages: Vec<Arc<Message>>,
+}
+
+/// Only what is new is read.
+fn messages(call: &ModelCall, declared: &Arc<Declared>) -> Result<Vec<Arc<Message>>, NodeError> {
+    let is_of = |told: &Arc<Told>| {
+        Arc::ptr_eq(&told.declared, declared) && told.messages.len() <= call.messages.len()
     };
-    let mut messages =
-        messages.map_err(|error| NodeError::invalid("model.messages", error.to_string()))?;
-    for message in &mut messages {
-        rename_calls(message, &declared.aliases);
-    }
+    let told = call.messages.reading::<Told>().filter(is_of);
+    let mut messages = told.map_or_else(Vec::new, |told| told.messages.clone());
+    let new = match call.messages.as_json() {
+        Json::Null => Ok(Vec::new()),
+        list => messages_from_chat_after(list, messages.len()),
+    };
+    let new = new.map_err(|error| NodeError::invalid("model.messages", error.to_string()))?;
+    messages.extend(new.into_iter().map(|mut message| {
+        rename_calls(&mut message, &declared.aliases);
+        Arc::new(message)
+    }));
+    call.messages.keep_reading(Arc::new(Told {
+        declared: declared.clone(),
+        messages: messages.clone(),
+    }));
+    Ok(messages)
+}
+
+fn request(call: ModelCall, declared: &Arc<Declared>) -> Result<ModelRequest, NodeError> {
+    let messages = messages(&call, declared)?;
     let constraint = call.grammar.as_ref().map(constraint).transpose()?;
     let mut parameters = call.parameters;
     parameters.shift_remove(NOT_FOLLOWED);
@@ -303,7 +324,8 @@ fn request(call: ModelCall, declared: &Declared) -> Result<ModelRequest, NodeErr
         sampling: sampling(&mut parameters)?,
         extras: parameters,
         constraint: constraint.flatten(),
-        ..ModelRequest::new("", messages)
+        messages,
+        ..ModelRequest::default()
     })
 }
 

@@ -1,4 +1,5 @@
 use futures_util::StreamExt;
+use innkeeper_engine::Value;
 use innkeeper_engine::port::Messages;
 use innkeeper_models::provider::Providers;
 use innkeeper_models::{
@@ -96,6 +97,50 @@ async fn what_makes_no_sense_is_said() {
     }
 }
 
+/// What one turn has read is not read by the next, and nobody can tell from what is sent.
+#[test]
+fn a_conversation_that_goes_on_is_read_where_it_is_new() {
+    let tool = |id: &str| Arc::new(ToolDefinition::new(id, "Reads.", json!({"type": "object"})));
+    let declared = Arc::new(Declared::of(&[tool("File.Read")]));
+    let others = Arc::new(Declared::of(&[tool("File_Read"), tool("File.Read")]));
+    let called = |id: &str| {
+        json!({"role": "assistant", "content": "", "tool_calls": [
+            {"id": id, "type": "function", "function": {"name": "File.Read", "arguments": "{}"}}]})
+    };
+    let told = |id: &str| json!({"role": "tool", "tool_call_id": id, "content": id});
+    let of = |value: &Value, declared| {
+        let call = ModelCall {
+            messages: Messages::of(value.clone()).unwrap(),
+            ..ModelCall::default()
+        };
+        request(call, declared).map(|request| request.messages)
+    };
+    let fresh = |value: &Value, declared| of(&Value::from(value.as_json().clone()), declared);
+
+    let mut value = Value::null().extended([json!({"role": "user", "content": "hello"})]);
+    let mut before = of(&value, &declared).unwrap();
+    for id in ["a", "b", "c"] {
+        value = value.extended([called(id), told(id)]);
+        let now = of(&value, &declared).unwrap();
+        assert_eq!(now, fresh(&value, &declared).unwrap());
+        let mut pairs = before.iter().zip(&now);
+        assert!(pairs.all(|(one, other)| Arc::ptr_eq(one, other)));
+        before = now;
+    }
+
+    // Other tools have other names.
+    let renamed = of(&value, &others).unwrap();
+    assert_eq!(renamed, fresh(&value, &others).unwrap());
+    assert_ne!(renamed, before);
+
+    // A list that is not the one that was read, and one with a message that cannot be.
+    let shorter = Value::from(json!([{"role": "user", "content": "other"}]));
+    assert_eq!(of(&shorter, &declared).unwrap()[0].text(), "other");
+    let wrong = value.extended([json!({"role": "ghost", "content": "boo"})]);
+    let error = of(&wrong, &declared).unwrap_err();
+    assert!(error.message.contains("messages[7]"), "{}", error.message);
+}
+
 #[test]
 fn a_request_is_split_into_what_all_know_and_the_rest() {
     let tool = ToolDefinition::new(
@@ -103,7 +148,7 @@ fn a_request_is_split_into_what_all_know_and_the_rest() {
         "Reads.",
         json!({"type": "object", "properties": {"file_path": {"type": "string"}}}),
     );
-    let declared = Declared::of(&[Arc::new(tool)]);
+    let declared = Arc::new(Declared::of(&[Arc::new(tool)]));
     let call = ModelCall {
         messages: user("hello"),
         parameters: json!({"temperature": 0.5, "stop": "END", "seed": null, "min_p": 0.1, "tool_choice": "required",
@@ -303,7 +348,7 @@ fn calls_are_held_to_their_form_where_a_workflow_asks_for_it() {
             }),
             ..ModelCall::default()
         };
-        request(call, &Declared::of(&[])).map(|request| request.constraint)
+        request(call, &Arc::new(Declared::of(&[]))).map(|request| request.constraint)
     };
     let tools = [tool];
     for (dialect, mark) in [(Protocol::Tam, "REQUEST_TOOL"), (Protocol::Action, "cdata")] {

@@ -98,6 +98,16 @@ impl Messages {
     pub fn as_json(&self) -> &Json {
         self.0.as_json()
     }
+
+    /// What whoever asks models has made of them. They may have grown since then; the first ones are the same.
+    pub fn reading<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        self.0.reading()
+    }
+
+    /// For the next turn of the conversation.
+    pub fn keep_reading<T: Any + Send + Sync>(&self, reading: Arc<T>) {
+        self.0.keep_reading(reading);
+    }
 }
 
 impl From<Vec<Json>> for Messages {

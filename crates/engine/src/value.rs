@@ -1,7 +1,8 @@
 //! What travels along edges: JSON that is shared, not copied.
 
+use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value as Json};
@@ -21,6 +22,23 @@ struct Inside {
     depth: usize,
     /// About how many bytes it takes; counted up to a little more than is allowed.
     weight: usize,
+    reading: Reading,
+}
+
+/// What somebody has made of a value, or of the list that it has grown from.
+#[derive(Default)]
+struct Reading(Mutex<Option<Arc<dyn Any + Send + Sync>>>);
+
+impl Reading {
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<dyn Any + Send + Sync>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Clone for Reading {
+    fn clone(&self) -> Self {
+        Self(Mutex::new(self.lock().clone()))
+    }
 }
 
 impl Value {
@@ -91,6 +109,19 @@ impl Value {
         self.weight() > MAX_VALUE_BYTES
     }
 
+    /// What was kept with [`Self::keep_reading`]. A list may have grown since; its beginning is the same.
+    pub(crate) fn reading<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        let reading = self.0.as_ref()?.reading.lock().clone();
+        reading?.downcast().ok()
+    }
+
+    /// In place of what was kept before.
+    pub(crate) fn keep_reading<T: Any + Send + Sync>(&self, reading: Arc<T>) {
+        if let Some(inside) = &self.0 {
+            *inside.reading.lock() = Some(reading);
+        }
+    }
+
     /// A list with more at its end. Copied only if others hold it too; what is no list becomes one.
     #[must_use]
     pub fn extended(self, more: impl IntoIterator<Item = Json>) -> Self {
@@ -103,10 +134,11 @@ impl Value {
             json,
             mut depth,
             mut weight,
+            reading,
         } = shared;
-        let mut list = match json {
-            Json::Array(list) => list,
-            one => vec![one],
+        let (mut list, reading) = match json {
+            Json::Array(list) => (list, reading),
+            one => (vec![one], Reading::default()),
         };
         for one in more {
             measure(&one, 1, &mut depth, &mut weight);
@@ -116,6 +148,7 @@ impl Value {
             json: Json::Array(list),
             depth,
             weight,
+            reading,
         })))
     }
 
@@ -195,6 +228,7 @@ impl From<Json> for Value {
                     json,
                     depth,
                     weight,
+                    reading: Reading::default(),
                 })))
             }
         }

@@ -105,6 +105,84 @@ impl Estimate {
     }
 }
 
+/// No fewer tokens than are likely, told from the lengths alone: most requests are far from what a model holds, and need
+/// not be looked at letter by letter.
+pub(crate) fn at_most(request: &ModelRequest) -> u64 {
+    let mut sum = Most::default();
+    if let Some(raw) = &request.raw {
+        sum.bytes(raw.as_str().len());
+        return sum.tokens();
+    }
+    for message in &request.messages {
+        sum.thing(MESSAGE);
+        sum.bytes(message.name.as_ref().map_or(0, String::len));
+        for part in &message.parts {
+            match part {
+                Part::Text { text } | Part::Reasoning { text } => sum.bytes(text.len()),
+                Part::ToolCall(call) => sum.bytes(call.name.len() + call.arguments.len()),
+                Part::ToolResult(result) => sum.bytes(result.content.len()),
+                Part::Image(_) => sum.thing(IMAGE),
+                Part::Opaque { value, .. } => sum.bytes(json_length(value)),
+            }
+        }
+    }
+    for tool in &request.tools {
+        sum.thing(TOOL);
+        sum.bytes(tool.name.len() + tool.description.len() + json_length(&tool.parameters));
+    }
+    if let Some(Constraint::Json(schema)) = &request.constraint {
+        sum.bytes(json_length(schema));
+    }
+    sum.tokens()
+}
+
+/// Thousandths of tokens.
+#[derive(Default)]
+struct Most(u64);
+
+impl Most {
+    fn thing(&mut self, weight: Weight) {
+        self.0 = self.0.saturating_add(weight.likely);
+    }
+
+    fn bytes(&mut self, count: usize) {
+        // No character has more for each of its bytes than a digit.
+        let count = u64::try_from(count).unwrap_or(u64::MAX);
+        self.0 = self.0.saturating_add(count.saturating_mul(DIGIT.likely));
+    }
+
+    fn tokens(&self) -> u64 {
+        self.0.div_ceil(1_000)
+    }
+}
+
+/// Of its text, or a little more.
+fn json_length(value: &Json) -> usize {
+    match value {
+        Json::Null | Json::Bool(_) => "false".len(),
+        Json::Number(number) => number.to_string().len(),
+        Json::String(text) => text_length(text),
+        Json::Array(list) => {
+            list.iter()
+                .map(|value| json_length(value) + 1)
+                .sum::<usize>()
+                + 2
+        }
+        Json::Object(map) => {
+            let fields = map
+                .iter()
+                .map(|(key, value)| text_length(key) + json_length(value) + 2);
+            fields.sum::<usize>() + 2
+        }
+    }
+}
+
+fn text_length(text: &str) -> usize {
+    let escaped = |byte: &u8| *byte < b' ' || matches!(byte, b'"' | b'\\');
+    // `\u001b` has five more.
+    text.len() + 2 + 5 * text.as_bytes().iter().filter(|byte| escaped(byte)).count()
+}
+
 fn add_message(sum: &mut Weight, message: &Message) {
     *sum += MESSAGE;
     if let Some(name) = &message.name {

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -6,6 +8,11 @@ use crate::{Image, ToolCall};
 
 /// No ordinary text: it is what `low` has to stay below.
 const LONG_WORDS: &str = "The administration announced comprehensive environmental regulations concerning transportation.";
+
+/// Of its first message.
+fn parts(request: &mut ModelRequest) -> &mut Vec<Part> {
+    &mut Arc::make_mut(&mut request.messages[0]).parts
+}
 
 /// Counts of real tokenizers for texts of each kind, roughly: what matters is the order of size.
 #[test]
@@ -55,9 +62,13 @@ fn everything_that_is_sent_counts() {
                 .into(),
         });
     });
-    let message = with(|request| request.messages.push(Message::assistant("hello there")));
+    let message = with(|request| {
+        request
+            .messages
+            .push(Message::assistant("hello there").into())
+    });
     let call = with(|request| {
-        request.messages[0].parts.push(Part::ToolCall(ToolCall {
+        parts(request).push(Part::ToolCall(ToolCall {
             id: "1".into(),
             name: "roll".into(),
             arguments: "{\"dice\": \"2d6\"}".into(),
@@ -66,13 +77,11 @@ fn everything_that_is_sent_counts() {
     let result = with(|request| {
         request
             .messages
-            .push(Message::tool_result("1", "you rolled 7"))
+            .push(Message::tool_result("1", "you rolled 7").into())
     });
     let image = with(|request| {
         let url = format!("data:image/png;base64,{}", "A".repeat(1_000_000));
-        request.messages[0]
-            .parts
-            .push(Part::Image(Image { url, detail: None }));
+        parts(request).push(Part::Image(Image { url, detail: None }));
     });
     for more in [tool, message, call, result, image] {
         assert!(
@@ -86,9 +95,7 @@ fn everything_that_is_sent_counts() {
     );
     // What a provider may throw away raises the likely count and never refuses anything.
     let thought = with(|request| {
-        request.messages[0]
-            .parts
-            .push(Part::reasoning("let me think about it"))
+        parts(request).push(Part::reasoning("let me think about it"));
     });
     let form =
         with(|request| request.constraint = Some(Constraint::Json(json!({"type": "object"}))));
@@ -107,5 +114,40 @@ proptest! {
         prop_assert!(a.low <= a.likely && a.likely <= a.high);
         let both = Estimate::of_text(&format!("{text}{more}"));
         prop_assert!(both.low >= a.low && both.high >= a.high);
+    }
+
+    /// Whoever goes by the lengths alone must never take a request for shorter than it is.
+    #[test]
+    fn lengths_never_promise_less_than_is_likely(
+        texts in prop::collection::vec(any::<String>(), 5),
+        odd in "[0-9\"\\\\\u{0}\u{1b}\n\u{7f}\u{a4d0}\u{1f600}猫]{0,40}",
+        number in any::<f64>(),
+    ) {
+        let [name, said, content, key, value] = texts.as_slice() else {
+            return Ok(());
+        };
+        let tree = json!({key: [value, odd, number, null, true], "more": {odd.clone(): {}}});
+        let mut request = ModelRequest::new(
+            "m",
+            vec![
+                Message { name: Some(name.clone()), ..Message::user(said) },
+                Message::assistant(&odd),
+                Message::tool_result("1", content),
+            ],
+        );
+        let more = [
+            Part::reasoning(said),
+            Part::ToolCall(ToolCall { id: "1".into(), name: name.clone(), arguments: odd.clone() }),
+            Part::Opaque { provider: "p".into(), value: tree.clone() },
+            Part::Image(Image { url: odd.clone(), detail: None }),
+        ];
+        parts(&mut request).extend(more);
+        request.tools.push(ToolSpec {
+            name: name.clone(),
+            description: content.clone(),
+            parameters: tree.clone().into(),
+        });
+        request.constraint = Some(Constraint::Json(tree));
+        prop_assert!(at_most(&request) >= Estimate::of_request(&request).likely);
     }
 }

@@ -40,7 +40,10 @@ pub use channel::{
     CallOutcome, CallReport, CallStep, Candidate, Channel, ChannelConfig, HeaderText, KeyLookup,
     KeyRef, KeySource, QuirkChanges, ReportSink, Route, Routed, Router, RouterError,
 };
-pub use chat::{ChatError, PARTS_FIELD, messages_from_chat, messages_to_chat, parts_to_chat};
+pub use chat::{
+    ChatError, PARTS_FIELD, messages_from_chat, messages_from_chat_after, messages_to_chat,
+    parts_to_chat,
+};
 pub use cost::Cost;
 pub use discover::{Found, Place, discover};
 pub use error::{ModelError, ModelErrorKind};

@@ -60,15 +60,13 @@ impl RawPayload {
             fields.take(settled);
         }
         Ok(ModelRequest {
-            model: self.model.clone().unwrap_or_default(),
-            messages,
             tools: fields.tools()?,
             tool_choice: fields.tool_choice()?,
             sampling: fields.sampling()?,
             constraint: fields.constraint()?,
             stream: self.streams,
             extras: fields.0,
-            ..ModelRequest::default()
+            ..ModelRequest::new(self.model.clone().unwrap_or_default(), messages)
         })
     }
 }

@@ -68,7 +68,7 @@ fn a_payload_becomes_a_request() {
     }));
     let wanted = ModelRequest {
         model: "m".into(),
-        messages: vec![Message::system("s"), Message::user("u")],
+        messages: vec![Message::system("s").into(), Message::user("u").into()],
         tools: vec![ToolSpec {
             name: "t".into(),
             description: String::new(),

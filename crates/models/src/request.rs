@@ -12,7 +12,8 @@ use crate::{Message, RawPayload};
 pub struct ModelRequest {
     /// The model's name as its provider knows it; empty for the default one.
     pub model: String,
-    pub messages: Vec<Message>,
+    /// Whoever asks again and again keeps them, and what it has read of them.
+    pub messages: Vec<Arc<Message>>,
     /// Tools that the model may call natively.
     pub tools: Vec<ToolSpec>,
     pub tool_choice: ToolChoice,
@@ -112,7 +113,7 @@ impl ModelRequest {
     pub fn new(model: impl Into<String>, messages: Vec<Message>) -> Self {
         Self {
             model: model.into(),
-            messages,
+            messages: messages.into_iter().map(Arc::new).collect(),
             ..Self::default()
         }
     }
@@ -135,7 +136,7 @@ mod tests {
         }))
         .unwrap();
         assert_eq!(request.attempt, 1);
-        assert_eq!(request.messages, [Message::user("hi")]);
+        assert_eq!(request.messages, [Message::user("hi").into()]);
         assert_eq!(request.tool_choice, ToolChoice::Tool("t".into()));
         assert_eq!(request.sampling.temperature, Some(0.5));
         let json = serde_json::to_value(&request).unwrap();

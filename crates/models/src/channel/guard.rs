@@ -2,7 +2,7 @@
 
 use super::Channel;
 use super::route::Candidate;
-use crate::estimate::Estimate;
+use crate::estimate::{Estimate, at_most};
 use crate::names::quoted;
 use crate::prices::{ModelInfo, ModelTable};
 use crate::{Message, ModelError, ModelErrorKind, ModelRequest, WireFormat};
@@ -41,6 +41,12 @@ pub(super) fn prepare(
         request.sampling.max_tokens = request.sampling.max_tokens.or(usual);
         return Ok((request, info));
     };
+    let wanted = request.sampling.max_tokens.or(usual);
+    let most = at_most(&request).saturating_add(wanted.map_or(1, u64::from));
+    if most <= window {
+        request.sampling.max_tokens = wanted;
+        return Ok((request, info));
+    }
     let estimate = Estimate::of_request(&request);
     // Gemini counts what is sent and what comes back apart.
     let apart = provider.format == WireFormat::Gemini;
@@ -55,7 +61,6 @@ pub(super) fn prepare(
     };
     let room = u32::try_from(room).unwrap_or(u32::MAX);
     // Some servers stop at the window by themselves, others refuse to be asked for more than is left.
-    let wanted = request.sampling.max_tokens.or(usual);
     request.sampling.max_tokens = wanted.map(|wanted| wanted.min(room));
     Ok((request, info))
 }

@@ -9,7 +9,7 @@ mod read;
 mod write;
 
 pub use parts::{PARTS_FIELD, parts_to_chat};
-pub use read::messages_from_chat;
+pub use read::{messages_from_chat, messages_from_chat_after};
 pub use write::messages_to_chat;
 
 /// Whose parts [`crate::Part::Opaque`] holds: a part of `content`, fields of a message, fields of a call.

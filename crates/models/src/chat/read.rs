@@ -10,6 +10,11 @@ use crate::{Image, Message, Part, Role, ToolCall, ToolResult};
 
 /// Reads a list of messages, a single one, or a text that a user says.
 pub fn messages_from_chat(json: &Json) -> Result<Vec<Message>, ChatError> {
+    messages_from_chat_after(json, 0)
+}
+
+/// Those behind the first `known` ones of a list, for whoever has read these before.
+pub fn messages_from_chat_after(json: &Json, known: usize) -> Result<Vec<Message>, ChatError> {
     let whole = |message: String| ChatError {
         index: None,
         field: String::new(),
@@ -22,6 +27,7 @@ pub fn messages_from_chat(json: &Json) -> Result<Vec<Message>, ChatError> {
         ))),
         Json::Array(list) => (0..)
             .zip(list)
+            .skip(known)
             .map(|(index, json)| Place { index }.message(json))
             .collect(),
         Json::Object(_) => Ok(vec![Place { index: 0 }.message(json)?]),

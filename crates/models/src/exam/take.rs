@@ -1,5 +1,7 @@
 //! Asks a model the questions, one after another.
 
+use std::sync::Arc;
+
 use innkeeper_protocol::{Aliases, Locale, Protocol, Provider, ToolDefinition, render_manifest};
 use serde_json::{Map, Value as Json};
 use tokio::time::{Instant, timeout};
@@ -124,7 +126,7 @@ async fn ask(
         instruct(&mut request.messages, text);
     }
     request.tools = manifest.declarations().map(specs).unwrap_or_default();
-    request.messages.push(Message::user(task.question));
+    request.messages.push(Message::user(task.question).into());
     let held = options.grammar && manifest.text().is_some();
     if held {
         let tools: Vec<_> = task.tools.iter().collect();
@@ -203,12 +205,12 @@ fn without_thoughts(said: &str) -> &str {
 }
 
 /// Small models know one system message at most, so the instructions join the one that is there.
-fn instruct(messages: &mut Vec<Message>, text: &str) {
+fn instruct(messages: &mut Vec<Arc<Message>>, text: &str) {
     match messages.first_mut() {
         Some(first) if first.role == Role::System => {
-            *first = Message::system(format!("{}\n\n{text}", first.text()));
+            *first = Message::system(format!("{}\n\n{text}", first.text())).into();
         }
-        _ => messages.insert(0, Message::system(text)),
+        _ => messages.insert(0, Message::system(text).into()),
     }
 }
 

@@ -40,7 +40,7 @@ pub(super) fn pick<'s>(script: &'s Script, request: &ModelRequest) -> Picked<'s>
     let system: Vec<String> = messages
         .iter()
         .filter(|message| message.role.instructs())
-        .map(Message::text)
+        .map(|message| message.text())
         .collect();
     let system = Words::of(system.join("\n"));
     // The instructions and tools as they are now: earlier ones are not in the conversation any more.
@@ -153,7 +153,7 @@ impl Words {
 
 impl Moment {
     /// After these messages.
-    fn at(messages: &[Message], turn: u64, asked: &Arc<Words>) -> Self {
+    fn at(messages: &[Arc<Message>], turn: u64, asked: &Arc<Words>) -> Self {
         let talk = || {
             messages
                 .iter()
@@ -165,11 +165,14 @@ impl Moment {
             // Several calls are answered by several messages.
             Some(Role::Tool) => {
                 let results = talk().take_while(|message| message.role == Role::Tool);
-                let mut results: Vec<String> = results.map(Message::text).collect();
+                let mut results: Vec<String> = results.map(|message| message.text()).collect();
                 results.reverse();
                 results.join("\n")
             }
-            _ => talk().next().map(Message::text).unwrap_or_default(),
+            _ => talk()
+                .next()
+                .map(|message| message.text())
+                .unwrap_or_default(),
         };
         let speaker = match role {
             Some(Role::Tool) => Speaker::Observation,

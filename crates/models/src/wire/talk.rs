@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::Value as Json;
 
@@ -105,7 +106,7 @@ struct Open<'m> {
 
 impl<'m> Talk<'m> {
     /// Parts of other providers are left out.
-    pub(super) fn read(messages: &'m [Message], own: &Own) -> Self {
+    pub(super) fn read(messages: &'m [Arc<Message>], own: &Own) -> Self {
         let talk = messages.iter().take_while(|m| m.role.instructs()).count();
         let (instructions, talk) = messages.split_at_checked(talk).unwrap_or((&[], messages));
         let mut reader = Reader::default();

@@ -31,7 +31,8 @@ fn drawn(messages: &[Message]) -> Vec<String> {
         Item::Image(image) => format!("<{}>", image.url),
         Item::Opaque(value) => value.to_string(),
     };
-    let talk = Talk::read(messages, &OWN);
+    let messages: Vec<Arc<Message>> = messages.iter().cloned().map(Arc::new).collect();
+    let talk = Talk::read(&messages, &OWN);
     let turn = |turn: &Turn<'_>| {
         let side = match turn.side {
             Side::User => "u",
@@ -234,14 +235,15 @@ fn instructions_are_those_before_the_talk() {
         Message::system("  "),
         Message::user("hi"),
         Message::system("late"),
-    ];
+    ]
+    .map(Arc::new);
     assert_eq!(Talk::read(&messages, &OWN).instructions, ["one", "two"]);
 }
 
 #[test]
 fn ten_thousand_calls_of_one_id_are_told_apart() {
     let parts = (0..10_000).map(|_| call("call_1", "a", "")).collect();
-    let messages = [message(Role::Assistant, parts)];
+    let messages = [Arc::new(message(Role::Assistant, parts))];
     let talk = Talk::read(&messages, &OWN);
     let Some(Item::Call { id, .. }) = talk.turns[1].items.last() else {
         panic!("no call: {talk:?}");

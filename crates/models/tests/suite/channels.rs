@@ -204,10 +204,10 @@ async fn the_next_channel_may_speak_another_format() {
         server.push(Answer::say(called));
         let mut request = hello();
         let reply = house.ask(request.clone()).await.unwrap();
-        request.messages.push(reply.into_message());
+        request.messages.push(reply.into_message().into());
         request
             .messages
-            .push(Message::tool_result("call_a", "rain"));
+            .push(Message::tool_result("call_a", "rain").into());
         server.push(Answer::error(500, "gone"));
         other.push(Answer::say(Say::text("Rain.")));
         assert_eq!(house.ask(request).await.unwrap().text(), "Rain.");

@@ -66,14 +66,14 @@ async fn two_calls_their_results_and_the_end() {
         let reply = house.ask(request.clone()).await.unwrap();
         check(&reply);
         server.next_request().await;
-        request.messages.push(reply.into_message());
+        request.messages.push(reply.into_message().into());
         // In the other order: ids count.
         request
             .messages
-            .push(Message::tool_result("call_b", "sun ☀"));
+            .push(Message::tool_result("call_b", "sun ☀").into());
         request
             .messages
-            .push(Message::tool_result("call_a", "rain"));
+            .push(Message::tool_result("call_a", "rain").into());
         let last = house.ask(request).await.unwrap();
         assert_eq!(
             (last.text().as_str(), &last.finish_reason),

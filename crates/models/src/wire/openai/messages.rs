@@ -2,6 +2,8 @@
 //!
 //! `chat` knows the shape; here it is narrowed to what servers accept of it. Files may hold more than may be sent.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value as Json, json};
 
 use super::plain::{Plain, Sent, takes_plain};
@@ -19,7 +21,7 @@ pub(super) const OF_MESSAGE: [&str; 6] = [
 ];
 pub(super) const OF_CALL: [&str; 3] = ["id", "type", "function"];
 
-pub(super) fn encode<'m>(messages: &'m [Message], quirks: &Quirks) -> Vec<Sent<'m>> {
+pub(super) fn encode<'m>(messages: &'m [Arc<Message>], quirks: &Quirks) -> Vec<Sent<'m>> {
     let takes_plain = takes_plain(quirks);
     let mut sent = Vec::with_capacity(messages.len());
     // What results show besides text. Nothing may stand between the results of one turn, so it waits for their end.

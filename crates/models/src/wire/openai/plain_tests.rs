@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use proptest::prelude::*;
 
 use super::super::messages::{encode, trees};
@@ -54,7 +56,7 @@ fn quirks() -> impl Strategy<Value = Quirks> {
 proptest! {
     #[test]
     fn it_comes_to_the_same_as_the_way_over_trees(
-        messages in prop::collection::vec(message(), 0..6),
+        messages in prop::collection::vec(message().prop_map(Arc::new), 0..6),
         quirks in quirks(),
     ) {
         let mut shown = Vec::new();
