@@ -1,7 +1,10 @@
 //! Runs the calls of a reply, each written down before it acts and when it has.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Poll, ready};
 
 use async_trait::async_trait;
 use innkeeper_protocol::event::CallId;
@@ -63,7 +66,9 @@ impl AgentInstance {
             resumed: self.is_recovered,
             listener: Some(Arc::new(listener)),
         };
-        let ran = self.tools.run_block_with(&parsed, options).await;
+        let ran = self
+            .telling(self.tools.run_block_with(&parsed, options))
+            .await;
         if ran.broken.is_some() {
             // Either the run was stopped in the meantime, or the journal cannot be written; the log knows which.
             return Ok(());
@@ -74,6 +79,32 @@ impl AgentInstance {
         };
         self.fed(self.log.hold(ended, Brought::default()).await)
             .await
+    }
+}
+
+impl AgentInstance {
+    /// What is held goes to the disk as soon as the calls wait for something. Those that do not are told with their ends.
+    async fn telling<T>(&self, calls: impl Future<Output = T>) -> T {
+        let mut calls = pin!(calls);
+        let mut sending = None;
+        // Side by side, for both want the log.
+        poll_fn(|context| {
+            if let Poll::Ready(ran) = calls.as_mut().poll(context) {
+                return Poll::Ready(ran);
+            }
+            loop {
+                match &mut sending {
+                    None if self.log.is_held() => sending = Some(Box::pin(self.log.send_held())),
+                    None => return Poll::Pending,
+                    Some(sent) => {
+                        // What could not be sent has broken the log, which the calls are told.
+                        let _: Result<_, _> = ready!(sent.as_mut().poll(context));
+                        sending = None;
+                    }
+                }
+            }
+        })
+        .await
     }
 }
 
@@ -106,16 +137,12 @@ impl CallListener for Listener {
             call: self.call(starting.position)?,
             idempotent: starting.is_repeatable,
         };
-        let receipt = self.log.submit(vec![input], Brought::default()).await;
-        let receipt = receipt.map_err(refused)?;
         if starting.is_repeatable {
             // Doing it again after a crash does no harm, so it need not wait for the disk.
-            return Ok(());
+            let held = self.log.hold(input, Brought::default()).await;
+            return held.map_err(refused);
         }
-        receipt
-            .written()
-            .await
-            .map_err(|error| refused(error.into()))
+        self.log.record(input).await.map_err(refused)
     }
 
     async fn asking(&self, position: usize, request: &ApprovalRequest) -> Result<(), ToolError> {

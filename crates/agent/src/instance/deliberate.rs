@@ -86,16 +86,15 @@ impl AgentInstance {
             Err(failed) => (*failed, String::new()),
         };
         // A call that must not be made twice waits for the disk by itself.
-        let submitted = self.log.submit(vec![input], Brought::default()).await;
-        self.live.end();
-        let fed = match submitted {
-            Ok(receipt) if !words.is_empty() => {
-                self.speak(&created, round, &words, receipt);
-                Ok(())
+        let held = match words.is_empty() {
+            true => self.log.hold(input, Brought::default()).await,
+            false => {
+                let speaks = self.speaks(&created, round, &words);
+                self.log.hold_for(input, speaks).await
             }
-            submitted => submitted.map(drop),
         };
-        self.fed(fed).await
+        self.live.end();
+        self.fed(held).await
     }
 
     async fn think(&self, created: &Created, sent: &[Arc<Json>]) -> Result<ModelTurn, Box<Input>> {

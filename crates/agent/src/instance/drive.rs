@@ -49,8 +49,10 @@ impl AgentInstance {
     pub(super) async fn drive(&self) {
         while !self.is_let_go() {
             let step = self.log.read(|run| run.next()).await;
-            // The next request goes to the disk with what came before it; everything else may take its time.
-            if !matches!(step, Step::Ask { .. }) && self.log.send_held().await.is_err() {
+            // The next request goes to the disk with what came before it, and so does the first call of a reply;
+            // everything else may take its time.
+            let takes_along = matches!(step, Step::Ask { .. } | Step::RunBlock { .. });
+            if !takes_along && self.log.send_held().await.is_err() {
                 break;
             }
             match step {

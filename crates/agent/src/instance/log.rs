@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
@@ -36,6 +37,8 @@ struct Inner {
     state: Arc<Mutex<State>>,
     /// Follows what the run's workspace becomes.
     session: Arc<WorkspaceSession>,
+    /// Something that can be told waits for what is submitted next.
+    is_held: AtomicBool,
     /// Entries that nobody waits for.
     pending: std::sync::Mutex<VecDeque<Written>>,
     /// Counts what the run was fed.
@@ -173,6 +176,7 @@ impl RunLog {
                 held: None,
             })),
             session,
+            is_held: AtomicBool::new(false),
             pending: std::sync::Mutex::default(),
             fed: watch::Sender::new(last_seq),
             broken: Fault::default(),
@@ -278,6 +282,21 @@ impl RunLog {
         self.take(&mut state, vec![input], brought)
     }
 
+    /// The same, with somebody who is to know when it is on disk.
+    pub(crate) async fn hold_for(&self, input: Input, reader: Reader) -> Result<(), RecordError> {
+        let mut state = self.0.state.lock().await;
+        self.take(&mut state, vec![input], Brought::default())?;
+        if let Some(held) = &mut state.held {
+            held.readers.push(reader);
+        }
+        Ok(())
+    }
+
+    /// Whether there is something for [`Self::send_held`].
+    pub(crate) fn is_held(&self) -> bool {
+        self.0.is_held.load(Ordering::Acquire)
+    }
+
     /// Sends what is held.
     pub(crate) async fn send_held(&self) -> Result<(), RecordError> {
         let state = self.0.state.clone().lock_owned().await;
@@ -319,6 +338,9 @@ impl RunLog {
             held.events.extend(events);
             held.trees.extend(kept.tree);
             held.blobs.append(&mut brought.blobs);
+            self.0
+                .is_held
+                .store(!held.events.is_empty(), Ordering::Release);
         }
         Ok(())
     }
@@ -329,9 +351,11 @@ impl RunLog {
         // Every entry goes on from the event before it, so that none can be missing unnoticed. What tells nothing waits for
         // what does: read without it, the run does it again.
         let is_told = |held: &mut Held| !held.events.is_empty();
-        let Some(held) = state.held.take_if(is_told) else {
+        let Some(mut held) = state.held.take_if(is_told) else {
             return Ok(None);
         };
+        self.0.is_held.store(false, Ordering::Release);
+        let readers = std::mem::take(&mut held.readers);
         let brought: Vec<BlobId> = held.blobs.iter().map(|blob| blob.id.clone()).collect();
         let journal = self.0.journal.clone();
         let entry = self.entry(&mut state, held);
@@ -344,7 +368,7 @@ impl RunLog {
         // As a rule it is handed in at once.
         let at_once = poll_fn(|context| Poll::Ready(submitting.as_mut().poll(context))).await;
         if let Poll::Ready(Ok(written)) = at_once {
-            return Ok(Some(self.noted(written, brought)));
+            return Ok(Some(self.noted(written, brought, readers)));
         }
         let (tell, told) = oneshot::channel();
         let log = self.clone();
@@ -354,7 +378,7 @@ impl RunLog {
                 Poll::Pending => submitting.await,
             };
             let submitted = match submitted {
-                Ok(written) => Ok(log.noted(written, brought)),
+                Ok(written) => Ok(log.noted(written, brought, readers)),
                 Err(error) => Err(log.refused(&mut state, error).await),
             };
             drop(state);
@@ -366,19 +390,24 @@ impl RunLog {
         submitted.map_or(Err(StoreError::Closed.into()), |written| written.map(Some))
     }
 
-    /// The workspace hears of it when its contents are on disk.
-    fn noted(&self, written: Written, brought: Vec<BlobId>) -> Written {
-        if brought.is_empty() {
-            return written;
-        }
-        let session = self.0.session.clone();
-        Written::new(async move {
-            let written = written.wait().await;
-            if written.is_ok() {
-                session.saved(&brought);
+    /// The workspace hears of it when its contents are on disk, and whoever else wanted to.
+    fn noted(&self, written: Written, brought: Vec<BlobId>, readers: Vec<Reader>) -> Written {
+        let written = match brought.is_empty() {
+            true => written,
+            false => {
+                let session = self.0.session.clone();
+                Written::new(async move {
+                    let written = written.wait().await;
+                    if written.is_ok() {
+                        session.saved(&brought);
+                    }
+                    written
+                })
             }
-            written
-        })
+        };
+        readers
+            .into_iter()
+            .fold(written, |written, reader| reader(written))
     }
 
     /// A journal that will never take an entry is no broken disk: the run fails where the journal ends.
@@ -468,6 +497,9 @@ impl RunLog {
     }
 }
 
+/// Waits for an entry, and passes on what became of it.
+pub(crate) type Reader = Box<dyn FnOnce(Written) -> Written + Send>;
+
 /// Inputs that the run has taken, on their way into one entry.
 struct Held {
     /// Where the run stood.
@@ -476,6 +508,7 @@ struct Held {
     events: Vec<RunEvent>,
     blobs: Vec<Blob>,
     trees: Vec<Tree>,
+    readers: Vec<Reader>,
 }
 
 impl Held {
@@ -486,6 +519,7 @@ impl Held {
             events: Vec::new(),
             blobs: Vec::new(),
             trees: Vec::new(),
+            readers: Vec::new(),
         }
     }
 }

@@ -13,6 +13,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 use super::child::{Ending, PATIENCE, Stage};
 use super::harness::{DATABASE, check_journal, open};
+use super::kill::undisturbed;
 use super::story::{Outside, Teller, asked, host, tools};
 use super::verdict::{Acknowledged, Files, check_end, check_told, events, only_run};
 use super::watched::{Fate, Fuse, Moment, Watched};
@@ -207,7 +208,7 @@ async fn survives(how: Cut, record: u64) {
 
 #[tokio::test]
 async fn a_database_that_lost_its_end_is_repaired_and_its_run_goes_on() {
-    for (how, record) in [(Cut::Page, 30), (Cut::Frame, 31), (Cut::Frames, 44)] {
+    for (how, record) in [(Cut::Page, 18), (Cut::Frame, 19), (Cut::Frames, 28)] {
         survives(how, record).await;
     }
 }
@@ -215,8 +216,10 @@ async fn a_database_that_lost_its_end_is_repaired_and_its_run_goes_on() {
 #[tokio::test]
 #[ignore = "takes minutes; make test-faults runs it"]
 async fn a_database_that_lost_its_end_at_any_record_is_repaired_and_its_run_goes_on() {
+    let (records, _) = undisturbed().await;
     for how in [Cut::Page, Cut::Frame, Cut::Frames] {
-        for record in (2..50).step_by(3) {
+        // The order of what happens in the background differs, so there may be a few less.
+        for record in (2..records - 3).step_by(2) {
             survives(how, record).await;
         }
     }

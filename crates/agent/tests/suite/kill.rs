@@ -6,7 +6,7 @@ use super::verdict::{Acknowledged, Files, check_end};
 use super::watched::{Fuse, Moment};
 
 /// A run that nobody disturbs: how many records it writes, and what it leaves.
-async fn undisturbed() -> (u64, Files) {
+pub(super) async fn undisturbed() -> (u64, Files) {
     let stage = Stage::new();
     let told = stage.tell(None).await;
     let Ending::Over(records) = told.ending else {

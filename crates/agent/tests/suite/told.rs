@@ -6,15 +6,15 @@ use futures_util::stream;
 use innkeeper_agent::EngineModels;
 use innkeeper_agent::instance::{RESPONSE_TOPIC, StartPrompt, StartRun};
 use innkeeper_models::{Model, ModelEvent, ModelRequest, ModelStream, Models};
-use innkeeper_protocol::Pattern;
 use innkeeper_protocol::event::{Presentation, RunEvent, RunStatus};
+use innkeeper_protocol::{Pattern, ToolDefinition};
 use innkeeper_store::Received;
-use innkeeper_store::journal::EventRange;
-use innkeeper_tools::Redactor;
+use innkeeper_store::journal::{EventRange, Followed};
+use innkeeper_tools::{Redactor, builtin};
 use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
-use super::harness::{House, Say, check_journal, open, profile, start};
+use super::harness::{Does, Gate, Gated, House, Say, check_journal, open, profile, start};
 
 /// Calls a tool, then answers; under an id of its own.
 struct Provider;
@@ -263,6 +263,52 @@ async fn what_the_agent_says_is_published_once_it_is_kept() {
         );
         assert_eq!(said.event.source, "agent:teller");
     }
+}
+
+/// Calls that may be made again go to the disk with what comes next, but never later than they wait for something.
+#[tokio::test]
+async fn a_call_that_waits_is_told_and_so_is_what_was_said_with_it() {
+    let gate = Arc::new(Gate::default());
+    let quick = Arc::new(Does(|_| Ok(json!("at once"))));
+    let reading = |name: &str| {
+        let mut tool = ToolDefinition::new(name, "Looks", json!({"type": "object"}));
+        tool.source = builtin::SOURCE.to_owned();
+        tool
+    };
+    let house = House::with(vec![
+        (reading("glance"), quick),
+        (reading("stare"), Arc::new(Gated(gate.clone()))),
+    ])
+    .await;
+    house.profile("teller", "action");
+    house
+        .script
+        .say("Let me see.\n<ACTION><glance></glance><stare></stare></ACTION>");
+    house.script.say("I see.");
+    let mut heard = house.tools.bus().subscribe(Pattern::new(RESPONSE_TOPIC));
+    let run = house.start("teller", "Look!").await.run_id;
+    gate.entered.notified().await;
+
+    let Received::Event(said) = heard.next().await else {
+        panic!("nothing was said");
+    };
+    assert_eq!(said.event.payload["text"], "Let me see.");
+    let mut follower = house.runtime.follow(&run, 0);
+    let mut told = Vec::new();
+    while let Followed::Events(events) = follower.next().await {
+        told.extend(events.iter().map(|event| event.kind.name().to_owned()));
+        let started = told.iter().filter(|name| *name == "tool_call_started");
+        if started.count() == 2 {
+            break;
+        }
+    }
+    let ended = told.iter().filter(|name| *name == "tool_call_completed");
+    assert_eq!(ended.count(), 1, "{told:?}");
+
+    gate.leave.notify_one();
+    let (ended, events) = house.end_of(&run).await;
+    assert_eq!(ended.status, RunStatus::Completed);
+    check_journal(&events);
 }
 
 #[tokio::test]

@@ -278,11 +278,16 @@ fn unwritable(error: impl std::fmt::Display) -> StoreError {
 
 /// Whether JSON, of one value in a line, is nested deeper than can be read again.
 fn is_too_deep(json: &[u8]) -> bool {
-    let opening = |byte: &&u8| matches!(byte, b'[' | b'{');
-    // Nearly always there are not so many brackets at all in a line.
-    json.split(|byte| *byte == b'\n')
-        .filter(|line| line.iter().filter(opening).count() > MAX_JSON_DEPTH)
-        .any(|line| depth(line) > MAX_JSON_DEPTH)
+    // Nearly always there are not so many brackets at all.
+    let is_possible = |json: &&[u8]| {
+        let brackets = json.iter().filter(|byte| matches!(byte, b'[' | b'{'));
+        brackets.count() > MAX_JSON_DEPTH
+    };
+    is_possible(&json)
+        && json
+            .split(|byte| *byte == b'\n')
+            .filter(is_possible)
+            .any(|line| depth(line) > MAX_JSON_DEPTH)
 }
 
 fn depth(json: &[u8]) -> usize {
