@@ -1,17 +1,18 @@
 use std::sync::Weak;
 
 use async_trait::async_trait;
-use innkeeper_protocol::event::Presentation;
+use innkeeper_protocol::event::{Presentation, RunEvent};
 use innkeeper_store::journal::{
-    EventRange, Follower, Replay, RunFilter, RunPage, RunRecord, StepPlace, StepRead,
+    Entry, EventRange, Follower, Replay, RunFilter, RunPage, RunRecord, RunUpdate, StepPlace,
+    StepRead,
 };
 use jiff::Timestamp;
 use serde_json::{Value as Json, json};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
-use super::super::drive::AgentInstance;
 use super::*;
+use crate::instance::drive::AgentInstance;
 use crate::run::ModelTurn;
 use crate::run::testing::{created, guidance, native};
 use crate::workspace::WorkspacePlan;
@@ -130,7 +131,7 @@ impl Desk {
         let (run, drafts) = AgentRun::begin(&first).unwrap();
         let events = numbered(run.run_id(), 0, first.at, drafts);
         let last_seq = events.len() as u64;
-        let record = super::super::start::record(run.created(), &run, first.at, last_seq);
+        let record = crate::instance::start::record(run.created(), &run, first.at, last_seq);
         let entry = Entry {
             run: run.run_id().clone(),
             input: serde_json::to_string(&[first]).unwrap().into(),
@@ -231,7 +232,7 @@ async fn what_a_run_has_taken_is_handed_in_though_nobody_waits_for_it() {
     assert_eq!(desk.check(), 3);
     assert_eq!(desk.log.fault(), None);
     let replay = desk.paper.replay(desk.log.id()).await.unwrap().unwrap();
-    let again = super::super::recovery::replayed(&replay).unwrap();
+    let again = crate::instance::recovery::replayed(&replay).unwrap();
     assert!(desk.log.read(|run| *run == again).await);
 }
 

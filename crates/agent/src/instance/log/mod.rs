@@ -3,6 +3,10 @@
 //! Whatever is recorded has been on disk when `record` returns. If the disk refuses, the run stops where the journal ends:
 //! nothing more is taken until it has been read from there again.
 
+mod entry;
+mod fault;
+mod receipt;
+
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -11,19 +15,20 @@ use std::task::Poll;
 use std::time::Duration;
 
 use innkeeper_protocol::ErrorCode;
-use innkeeper_protocol::event::{
-    EventId, RunEvent, RunEventKind, RunId, RunStatus, Timestamp as EventTime,
-};
-use innkeeper_store::journal::{CommittedMessage, Entry, RunJournal, RunUpdate, Written};
-use innkeeper_store::{Blob, BlobId, StoreError, Tree};
+use innkeeper_protocol::event::RunId;
+use innkeeper_store::journal::{RunJournal, Written};
+use innkeeper_store::{Blob, BlobId, StoreError};
 use innkeeper_tools::Clock;
 use tokio::sync::{Mutex, OwnedMutexGuard, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::limits::STEPS_BETWEEN_SNAPSHOTS;
-use crate::run::{AgentRun, CommitAnswer, Draft, Input, Misfit, Stamped, Why};
+use self::entry::{Held, kept, standing};
+use crate::run::{AgentRun, Input, Misfit, Stamped, Why};
 use crate::workspace::WorkspaceSession;
-use crate::workspace::state::{FileChange, How, WorkspaceChange};
+
+pub(crate) use self::entry::numbered;
+pub(crate) use self::fault::Fault;
+pub(crate) use self::receipt::Receipt;
 
 /// Cheap to clone; clones are the same run.
 #[derive(Clone)]
@@ -44,29 +49,6 @@ struct Inner {
     broken: Fault,
     /// Fires then, so that nothing of the run waits for what can no longer be written down.
     let_go: CancellationToken,
-}
-
-/// Why a run cannot be written down. Clones are the same.
-#[derive(Clone, Default)]
-pub(crate) struct Fault(Arc<std::sync::Mutex<Option<StoreError>>>);
-
-impl Fault {
-    pub(crate) fn get(&self) -> Option<StoreError> {
-        self.lock().clone()
-    }
-
-    /// The first one says most, unless it only says that one before it is missing: whoever waits for that one may hear of
-    /// it later.
-    fn set(&self, error: StoreError) {
-        let mut known = self.lock();
-        if matches!(*known, None | Some(StoreError::Gap { .. })) {
-            *known = Some(error);
-        }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<StoreError>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Inner {
@@ -92,39 +74,6 @@ impl Inner {
     fn broke(&self, error: StoreError) {
         self.broken.set(error);
         self.let_go.cancel();
-    }
-}
-
-/// An entry on its way. Whoever does not wait for it leaves that to the log.
-pub(crate) struct Receipt {
-    written: Option<Written>,
-    log: RunLog,
-}
-
-impl Receipt {
-    /// It is on disk, and all that was recorded before it.
-    pub(crate) async fn written(mut self) -> Result<(), StoreError> {
-        let written = match self.written.take() {
-            Some(written) => written.wait().await,
-            None => Ok(()),
-        };
-        // What was not waited for came first, and is why.
-        self.log.0.settle();
-        if let Err(error) = written {
-            self.log.0.broke(error);
-        }
-        match self.log.fault() {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
-    }
-}
-
-impl Drop for Receipt {
-    fn drop(&mut self) {
-        if let Some(written) = self.written.take() {
-            self.log.0.pending().push_back(written);
-        }
     }
 }
 
@@ -334,7 +283,8 @@ impl RunLog {
         };
         let brought: Vec<BlobId> = held.blobs.iter().map(|blob| blob.id.clone()).collect();
         let journal = self.0.journal.clone();
-        let entry = self.entry(&mut state, held);
+        let book = &mut *state;
+        let entry = entry::entry(&book.run, &mut book.since_snapshot, held);
         let mut submitting: Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(async move {
             match entry {
                 Ok(entry) => journal.submit(entry).await,
@@ -429,150 +379,11 @@ impl RunLog {
         let Some(held) = state.held.take() else {
             return Ok(());
         };
-        let entry = self.entry(state, held)?;
+        let entry = entry::entry(&state.run, &mut state.since_snapshot, held)?;
         let written = self.0.journal.submit(entry).await?;
         self.0.pending().push_back(written);
         Ok(())
     }
-
-    fn entry(&self, state: &mut State, held: Held) -> Result<Entry, StoreError> {
-        let failed = |error: serde_json::Error| StoreError::Write {
-            cause: error.to_string(),
-        };
-        state.since_snapshot += 1;
-        let snapshot = match state.since_snapshot >= STEPS_BETWEEN_SNAPSHOTS {
-            false => None,
-            true => {
-                state.since_snapshot = 0;
-                Some(serde_json::to_string(&state.run).map_err(failed)?.into())
-            }
-        };
-        let before = held.before;
-        let (commits, status) = standing(&state.run);
-        Ok(Entry {
-            run: self.0.run.clone(),
-            input: serde_json::to_string(&held.applied).map_err(failed)?.into(),
-            events: held.events,
-            update: RunUpdate {
-                status: (status != before.1).then_some(status),
-                commit_count: (commits != before.0).then_some(commits),
-                committed_message: match commits != before.0 {
-                    true => committed(&state.run),
-                    false => None,
-                },
-            },
-            blobs: held.blobs,
-            trees: held.trees,
-            snapshot,
-        })
-    }
-}
-
-/// Inputs that the run has taken, on their way into one entry.
-struct Held {
-    /// Where the run stood.
-    before: (u64, RunStatus),
-    applied: Vec<Stamped>,
-    events: Vec<RunEvent>,
-    blobs: Vec<Blob>,
-    trees: Vec<Tree>,
-}
-
-impl Held {
-    fn since(before: (u64, RunStatus)) -> Self {
-        Self {
-            before,
-            applied: Vec::new(),
-            events: Vec::new(),
-            blobs: Vec::new(),
-            trees: Vec::new(),
-        }
-    }
-}
-
-/// What follows from the events of an entry.
-struct Kept {
-    /// The workspace at a checkpoint.
-    tree: Option<Tree>,
-    /// An answer that became a file.
-    captured: Option<(WorkspaceChange, Blob)>,
-}
-
-fn kept(run: &AgentRun, drafts: &[Draft]) -> Kept {
-    let has = |wanted: fn(&RunEventKind) -> bool| drafts.iter().any(|draft| wanted(&draft.kind));
-    let is_checkpoint = has(|kind| matches!(kind, RunEventKind::CheckpointCreated(_)));
-    let captured = drafts.iter().find_map(|draft| match &draft.kind {
-        RunEventKind::DirectOutputCaptured(captured) => Some(captured.path.as_str()),
-        _ => None,
-    });
-    Kept {
-        tree: is_checkpoint.then(|| run.workspace().tree()),
-        captured: captured.and_then(|path| captured_as(run, path)),
-    }
-}
-
-/// What the workspace of the run holds there, and the words themselves.
-fn captured_as(run: &AgentRun, path: &str) -> Option<(WorkspaceChange, Blob)> {
-    let state = run.workspace();
-    let file = FileChange {
-        path: path.to_owned(),
-        how: How::Captured,
-        old: None,
-        new: Some(state.files.get(path)?.clone()),
-    };
-    let read = state.reads.get(path).cloned();
-    let change = WorkspaceChange {
-        files: vec![file],
-        reads: read
-            .map(|read| (path.to_owned(), read))
-            .into_iter()
-            .collect(),
-    };
-    Some((change, Blob::new(run.turn()?.reply.text.as_bytes())))
-}
-
-/// Events get their numbers where they are written down.
-pub(crate) fn numbered(
-    run: &RunId,
-    last: u64,
-    at: jiff::Timestamp,
-    drafts: Vec<Draft>,
-) -> Vec<RunEvent> {
-    let time = at.to_string();
-    let short = run.as_str().strip_prefix("run_").unwrap_or(run.as_str());
-    let drafts = drafts.into_iter().zip(last + 1..);
-    drafts
-        .map(|(draft, seq)| RunEvent {
-            seq,
-            id: EventId::new(format!("evt_{short}_{seq}")),
-            run_id: run.clone(),
-            timestamp: EventTime::new(time.clone()),
-            level: draft.level.unwrap_or(draft.kind.default_level()),
-            scope: draft.scope,
-            kind: draft.kind,
-        })
-        .collect()
-}
-
-/// What lists of runs show.
-fn standing(run: &AgentRun) -> (u64, RunStatus) {
-    (run.commit_count(), run.status())
-}
-
-fn committed(run: &AgentRun) -> Option<CommittedMessage> {
-    run.commits().rev().find_map(|commit| match &commit.answer {
-        CommitAnswer::Confirmed {
-            message_id,
-            message_index,
-            at,
-        } => Some(CommittedMessage {
-            commit_id: commit.commit.to_string(),
-            message_id: message_id.clone(),
-            message_index: *message_index,
-            committed_at: *at,
-        }),
-        CommitAnswer::Pending | CommitAnswer::Failed { .. } => None,
-    })
 }
 
 #[cfg(test)]
