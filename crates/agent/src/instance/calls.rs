@@ -26,7 +26,7 @@ impl AgentInstance {
                 let parsed = turn.reply.read().blocks.into_iter().nth(block)?;
                 Some((parsed.into_owned(), turn.blocks.get(block)?.clone()))
             })
-            .await;
+            .await?;
         let Some((mut parsed, planned)) = found else {
             let input = Input::BlockEnded {
                 block,

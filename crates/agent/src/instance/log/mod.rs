@@ -1,34 +1,40 @@
 //! The one door through which anything happens to a run: decided, written down, and only then told.
 //!
 //! Whatever is recorded has been on disk when `record` returns. If the disk refuses, the run stops where the journal ends:
-//! nothing more is taken until it has been read from there again.
+//! nothing more is taken until it has been read from there again. A run that waits for people need not be in memory
+//! (`rest.rs`); whoever looks at it does not notice.
 
 mod entry;
 mod fault;
 mod receipt;
+mod rest;
+#[cfg(test)]
+mod testing;
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
-use innkeeper_protocol::ErrorCode;
 use innkeeper_protocol::event::RunId;
 use innkeeper_store::journal::{RunJournal, Written};
 use innkeeper_store::{Blob, BlobId, StoreError};
 use innkeeper_tools::Clock;
-use tokio::sync::{Mutex, OwnedMutexGuard, oneshot, watch};
+use tokio::sync::{Mutex, Notify, OwnedMutexGuard, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use self::entry::{Held, kept, standing};
-use crate::run::{AgentRun, Input, Misfit, Stamped, Why};
+use self::receipt::Sent;
+use crate::run::{AgentRun, Input, Misfit, Stamped};
 use crate::workspace::WorkspaceSession;
 
 pub(crate) use self::entry::numbered;
 pub(crate) use self::fault::Fault;
 pub(crate) use self::receipt::Receipt;
+pub(crate) use self::rest::Rest;
 
 /// Cheap to clone; clones are the same run.
 #[derive(Clone)]
@@ -42,9 +48,13 @@ struct Inner {
     /// Follows what the run's workspace becomes.
     session: Arc<WorkspaceSession>,
     /// Entries that nobody waits for.
-    pending: std::sync::Mutex<VecDeque<Written>>,
+    pending: std::sync::Mutex<VecDeque<Sent>>,
+    /// The last event that is known to be on disk.
+    on_disk: AtomicU64,
     /// Counts what the run was fed.
     fed: watch::Sender<u64>,
+    /// Told when the run is in memory and waits for people.
+    parked: Notify,
     /// Why nothing more is written: what is in memory is ahead of the journal and must not be acted upon.
     broken: Fault,
     /// Fires then, so that nothing of the run waits for what can no longer be written down.
@@ -59,16 +69,28 @@ impl Inner {
     /// Looks at what nobody waits for.
     fn settle(&self) {
         let mut pending = self.pending();
-        while let Some(outcome) = pending.front_mut().and_then(Written::outcome) {
+        while let Some(first) = pending.front_mut() {
+            let up_to = first.up_to;
+            let Some(outcome) = first.written.outcome() else {
+                return;
+            };
             pending.pop_front();
-            if let Err(error) = outcome {
-                self.broke(error);
-            }
+            self.ended(up_to, outcome);
         }
     }
 
-    fn pending(&self) -> std::sync::MutexGuard<'_, VecDeque<Written>> {
+    fn pending(&self) -> std::sync::MutexGuard<'_, VecDeque<Sent>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What became of the entry that ends with this event.
+    fn ended(&self, up_to: u64, outcome: Result<(), StoreError>) {
+        match outcome {
+            Ok(()) => {
+                self.on_disk.fetch_max(up_to, Ordering::AcqRel);
+            }
+            Err(error) => self.broke(error),
+        }
     }
 
     fn broke(&self, error: StoreError) {
@@ -78,10 +100,21 @@ impl Inner {
 }
 
 struct State {
+    /// None: it rests.
+    awake: Option<Box<Awake>>,
+    place: Place,
+}
+
+/// The run in memory, with what has not been sent yet.
+struct Awake {
     run: AgentRun,
+    held: Option<Held>,
+}
+
+/// Where the run is in its journal.
+struct Place {
     last_seq: u64,
     since_snapshot: u32,
-    held: Option<Held>,
 }
 
 type Locked = OwnedMutexGuard<State>;
@@ -90,7 +123,7 @@ type Locked = OwnedMutexGuard<State>;
 pub(crate) enum RecordError {
     #[error("{0}")]
     Misfit(#[from] Misfit),
-    #[error("the journal of the run cannot be written: {0}")]
+    #[error("the journal of the run cannot be written or read: {0}")]
     Journal(#[from] StoreError),
 }
 
@@ -111,19 +144,26 @@ impl RunLog {
         let_go: CancellationToken,
         session: Arc<WorkspaceSession>,
     ) -> Self {
+        let parked = Notify::new();
+        if run.is_parked() {
+            parked.notify_one();
+        }
         Self(Arc::new(Inner {
             run: run.created().run_id.clone(),
             journal,
             clock,
+            on_disk: AtomicU64::new(last_seq),
             state: Arc::new(Mutex::new(State {
-                run,
-                last_seq,
-                since_snapshot: 0,
-                held: None,
+                place: Place {
+                    last_seq,
+                    since_snapshot: 0,
+                },
+                awake: Some(Box::new(Awake { run, held: None })),
             })),
             session,
             pending: std::sync::Mutex::default(),
             fed: watch::Sender::new(last_seq),
+            parked,
             broken: Fault::default(),
             let_go,
         }))
@@ -147,13 +187,13 @@ impl RunLog {
         loop {
             let changed = self.changed();
             let now = self.0.clock.now();
-            let (left, is_parked) = self.read(|run| (run.time_left(now), run.is_parked())).await;
-            match left {
-                None => return std::future::pending().await,
-                Some(_) if is_parked => changed.await,
-                Some(Duration::ZERO) => return,
+            let clock = self.peek(|run| (run.time_left(now), run.is_parked())).await;
+            match clock {
+                Some((None, _)) => return std::future::pending().await,
+                None | Some((_, true)) => changed.await,
+                Some((Some(Duration::ZERO), false)) => return,
                 // It may be parked in the meantime, so this is looked at again.
-                Some(left) => tokio::time::sleep(left).await,
+                Some((Some(left), false)) => tokio::time::sleep(left).await,
             }
         }
     }
@@ -168,10 +208,8 @@ impl RunLog {
     async fn written(&self) {
         loop {
             let next = self.0.pending().pop_front();
-            let Some(written) = next else { return };
-            if let Err(error) = written.wait().await {
-                self.0.broke(error);
-            }
+            let Some(sent) = next else { return };
+            self.0.wait(sent).await;
         }
     }
 
@@ -185,8 +223,17 @@ impl RunLog {
         self.0.journal_fault()
     }
 
-    pub(crate) async fn read<T>(&self, look: impl FnOnce(&AgentRun) -> T) -> T {
-        look(&self.0.state.lock().await.run)
+    /// Fails where the run rests and its journal cannot be read; then nothing more is taken.
+    pub(crate) async fn read<T>(&self, look: impl FnOnce(&AgentRun) -> T) -> Result<T, StoreError> {
+        let mut state = self.0.state.lock().await;
+        let (awake, _) = self.awake(&mut state).await?;
+        Ok(look(&awake.run))
+    }
+
+    /// None of a run that rests; it goes on resting.
+    pub(crate) async fn peek<T>(&self, look: impl FnOnce(&AgentRun) -> T) -> Option<T> {
+        let state = self.0.state.lock().await;
+        state.awake.as_ref().map(|awake| look(&awake.run))
     }
 
     /// On disk when it returns.
@@ -211,11 +258,12 @@ impl RunLog {
         brought: Brought,
     ) -> Result<Receipt, RecordError> {
         let mut state = self.0.state.clone().lock_owned().await;
-        let taken = self.take(&mut state, inputs, brought);
-        let written = self.send(state).await;
+        let (awake, place) = self.awake(&mut state).await?;
+        let taken = self.take(awake, place, inputs, brought);
+        let sent = self.send(state).await;
         taken?;
         Ok(Receipt {
-            written: written?,
+            sent: sent?,
             log: self.clone(),
         })
     }
@@ -224,15 +272,16 @@ impl RunLog {
     /// run sees to it that something is.
     pub(crate) async fn hold(&self, input: Input, brought: Brought) -> Result<(), RecordError> {
         let mut state = self.0.state.lock().await;
-        self.take(&mut state, vec![input], brought)
+        let (awake, place) = self.awake(&mut state).await?;
+        self.take(awake, place, vec![input], brought)
     }
 
     /// Sends what is held.
     pub(crate) async fn send_held(&self) -> Result<(), RecordError> {
         let state = self.0.state.clone().lock_owned().await;
-        let written = self.send(state).await?;
+        let sent = self.send(state).await?;
         drop(Receipt {
-            written,
+            sent,
             log: self.clone(),
         });
         Ok(())
@@ -241,7 +290,8 @@ impl RunLog {
     /// Changes the run. What comes of it waits for [`Self::send`].
     fn take(
         &self,
-        state: &mut State,
+        awake: &mut Awake,
+        place: &mut Place,
         inputs: Vec<Input>,
         mut brought: Brought,
     ) -> Result<(), RecordError> {
@@ -251,19 +301,23 @@ impl RunLog {
         }
         let at = self.0.clock.now();
         for input in inputs {
-            let before = standing(&state.run);
+            let Awake { run, held } = awake;
+            let before = standing(run);
             let stamped = Stamped { at, input };
-            let drafts = state.run.apply(&stamped)?;
+            let drafts = run.apply(&stamped)?;
             self.0.fed.send_modify(|fed| *fed += 1);
-            let mut kept = kept(&state.run, &drafts);
+            if run.is_parked() {
+                self.0.parked.notify_one();
+            }
+            let mut kept = kept(run, &drafts);
             if let Some((change, blob)) = kept.captured.take() {
                 self.0.session.changed(&change, vec![blob.clone()]);
                 brought.blobs.push(blob);
             }
             self.0.session.sent(&brought.blobs);
-            let events = numbered(&self.0.run, state.last_seq, at, drafts);
-            state.last_seq += events.len() as u64;
-            let held = state.held.get_or_insert_with(|| Held::since(before));
+            let events = numbered(&self.0.run, place.last_seq, at, drafts);
+            place.last_seq += events.len() as u64;
+            let held = held.get_or_insert_with(|| Held::since(before));
             held.applied.push(stamped);
             held.events.extend(events);
             held.trees.extend(kept.tree);
@@ -274,17 +328,19 @@ impl RunLog {
 
     /// `None`: there was nothing to be sent. Whoever waits for it may give up at any time: what the run has taken is handed
     /// in all the same, and nothing comes before it.
-    async fn send(&self, mut state: Locked) -> Result<Option<Written>, RecordError> {
+    async fn send(&self, mut state: Locked) -> Result<Option<Sent>, RecordError> {
         // Every entry goes on from the event before it, so that none can be missing unnoticed. What tells nothing waits for
         // what does: read without it, the run does it again.
         let is_told = |held: &mut Held| !held.events.is_empty();
-        let Some(held) = state.held.take_if(is_told) else {
+        let State { awake, place } = &mut *state;
+        let Some(awake) = awake else { return Ok(None) };
+        let Some(held) = awake.held.take_if(is_told) else {
             return Ok(None);
         };
+        let up_to = place.last_seq;
         let brought: Vec<BlobId> = held.blobs.iter().map(|blob| blob.id.clone()).collect();
         let journal = self.0.journal.clone();
-        let book = &mut *state;
-        let entry = entry::entry(&book.run, &mut book.since_snapshot, held);
+        let entry = entry::entry(&awake.run, &mut place.since_snapshot, held);
         let mut submitting: Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(async move {
             match entry {
                 Ok(entry) => journal.submit(entry).await,
@@ -294,7 +350,7 @@ impl RunLog {
         // As a rule it is handed in at once.
         let at_once = poll_fn(|context| Poll::Ready(submitting.as_mut().poll(context))).await;
         if let Poll::Ready(Ok(written)) = at_once {
-            return Ok(Some(self.noted(written, brought)));
+            return Ok(Some(self.noted(written, up_to, brought)));
         }
         let (tell, told) = oneshot::channel();
         let log = self.clone();
@@ -304,85 +360,32 @@ impl RunLog {
                 Poll::Pending => submitting.await,
             };
             let submitted = match submitted {
-                Ok(written) => Ok(log.noted(written, brought)),
+                Ok(written) => Ok(log.noted(written, up_to, brought)),
                 Err(error) => Err(log.refused(&mut state, error).await),
             };
             drop(state);
-            if let Err(Ok(written)) = tell.send(submitted) {
-                log.0.pending().push_back(written);
+            if let Err(Ok(sent)) = tell.send(submitted) {
+                log.0.pending().push_back(sent);
             }
         });
         let submitted = told.await;
-        submitted.map_or(Err(StoreError::Closed.into()), |written| written.map(Some))
+        submitted.map_or(Err(StoreError::Closed.into()), |sent| sent.map(Some))
     }
 
     /// The workspace hears of it when its contents are on disk.
-    fn noted(&self, written: Written, brought: Vec<BlobId>) -> Written {
+    fn noted(&self, written: Written, up_to: u64, brought: Vec<BlobId>) -> Sent {
         if brought.is_empty() {
-            return written;
+            return Sent { written, up_to };
         }
         let session = self.0.session.clone();
-        Written::new(async move {
+        let written = Written::new(async move {
             let written = written.wait().await;
             if written.is_ok() {
                 session.saved(&brought);
             }
             written
-        })
-    }
-
-    /// A journal that will never take an entry is no broken disk: the run fails where the journal ends.
-    async fn refused(&self, state: &mut State, error: StoreError) -> RecordError {
-        let is_final = matches!(
-            error,
-            StoreError::TooLarge { .. } | StoreError::TooDeep { .. }
-        );
-        let failed = match is_final {
-            true => self.fail(state, &error).await,
-            false => Err(error.clone()),
-        };
-        match failed {
-            Ok(()) => RecordError::Misfit(Misfit {
-                why: Why::Over,
-                message: format!("The run has failed: {error}"),
-            }),
-            Err(error) => {
-                self.0.broke(error.clone());
-                error.into()
-            }
-        }
-    }
-
-    /// From the journal, without what it does not take.
-    async fn fail(&self, state: &mut State, why: &StoreError) -> Result<(), StoreError> {
-        self.written().await;
-        let replay = self.0.journal.replay(&self.0.run).await?;
-        let replay = replay.ok_or_else(|| StoreError::NoRun(self.0.run.to_string()))?;
-        let unreadable = |cause: String| StoreError::Read { cause };
-        *state = State {
-            run: super::recovery::replayed(&replay).map_err(unreadable)?,
-            last_seq: replay.record.last_seq,
-            since_snapshot: 0,
-            held: None,
-        };
-        let failed = Input::Failed {
-            code: ErrorCode::AgentInternalError,
-            message: format!(
-                "A step of the run cannot be written down: {why}; resume it, and let it do this in smaller parts"
-            ),
-            reason: Some(why.code().to_owned()),
-        };
-        // One that is being ended already has its end before it.
-        if self.take(state, vec![failed], Brought::default()).is_err() {
-            return Ok(());
-        }
-        let Some(held) = state.held.take() else {
-            return Ok(());
-        };
-        let entry = entry::entry(&state.run, &mut state.since_snapshot, held)?;
-        let written = self.0.journal.submit(entry).await?;
-        self.0.pending().push_back(written);
-        Ok(())
+        });
+        Sent { written, up_to }
     }
 }
 
