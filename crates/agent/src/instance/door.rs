@@ -45,7 +45,8 @@ impl RunDoor for AgentInstance {
                 let brought = Brought {
                     blobs: request.unsaved.clone().into_iter().collect(),
                 };
-                let recorded = self.log.record_with(input, brought).await;
+                // Boxed: while the host is waited for, there is no need for its room.
+                let recorded = Box::pin(self.log.record_with(input, brought)).await;
                 recorded.map_err(|error| refused(error, &request.path.to_string()))?;
                 commit
             }
@@ -128,7 +129,7 @@ impl AgentInstance {
                 let refused = CommitRefused::TimedOut { path: path.to_owned(), millis };
                 let input = Input::CommitFailed { commit: commit.clone(), message: refused.to_string(), timed_out: true };
                 // If the host was quicker after all, that counts.
-                match self.log.record(input).await {
+                match Box::pin(self.log.record(input)).await {
                     Ok(()) => Err(refused),
                     Err(error) => match self.resolved(commit).await {
                         Some(receipt) => Ok(receipt),

@@ -79,7 +79,7 @@ impl AgentInstance {
             self.log.parked().await;
             loop {
                 tokio::time::sleep(REST_AFTER).await;
-                match self.log.rest().await {
+                match Box::pin(self.log.rest()).await {
                     Rest::NotYet => {}
                     Rest::No => break,
                     Rest::Rests => {
@@ -125,8 +125,7 @@ impl AgentInstance {
         }
         let message = "the run has used all the time that its profile gives it; raise agent.budget.maxWallTimeMs, or resume it";
         let error = AgentError::new(ErrorCode::ToolBudgetExhausted, message);
-        self.fail(error.because("agent.time_budget_exhausted"))
-            .await
+        Box::pin(self.fail(error.because("agent.time_budget_exhausted"))).await
     }
 
     /// The process ends, or has lost the journal; the run does not.

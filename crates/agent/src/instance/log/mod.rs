@@ -23,7 +23,8 @@ use innkeeper_protocol::event::RunId;
 use innkeeper_store::journal::{RunJournal, Written};
 use innkeeper_store::{Blob, BlobId, StoreError};
 use innkeeper_tools::Clock;
-use tokio::sync::{Mutex, Notify, OwnedMutexGuard, oneshot, watch};
+use tokio::sync::futures::Notified;
+use tokio::sync::{Mutex, Notify, OwnedMutexGuard, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use self::entry::{Held, kept, standing};
@@ -51,8 +52,8 @@ struct Inner {
     pending: std::sync::Mutex<VecDeque<Sent>>,
     /// The last event that is known to be on disk.
     on_disk: AtomicU64,
-    /// Counts what the run was fed.
-    fed: watch::Sender<u64>,
+    /// Told whenever the run was fed something.
+    fed: Notify,
     /// Told when the run is in memory and waits for people.
     parked: Notify,
     /// Why nothing more is written: what is in memory is ahead of the journal and must not be acted upon.
@@ -162,7 +163,7 @@ impl RunLog {
             })),
             session,
             pending: std::sync::Mutex::default(),
-            fed: watch::Sender::new(last_seq),
+            fed: Notify::new(),
             parked,
             broken: Fault::default(),
             let_go,
@@ -174,12 +175,8 @@ impl RunLog {
     }
 
     /// When the run is next fed something, from now on.
-    pub(crate) fn changed(&self) -> impl Future<Output = ()> + Send + 'static {
-        let mut fed = self.0.fed.subscribe();
-        async move {
-            // The sender lives as long as the log.
-            let _ = fed.changed().await;
-        }
+    pub(crate) fn changed(&self) -> Notified<'_> {
+        self.0.fed.notified()
     }
 
     /// When the run has used up its time for work; never where it has no limit. Waiting for people takes none of it.
@@ -305,7 +302,7 @@ impl RunLog {
             let before = standing(run);
             let stamped = Stamped { at, input };
             let drafts = run.apply(&stamped)?;
-            self.0.fed.send_modify(|fed| *fed += 1);
+            self.0.fed.notify_waiters();
             if run.is_parked() {
                 self.0.parked.notify_one();
             }
