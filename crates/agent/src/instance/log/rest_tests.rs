@@ -9,6 +9,7 @@ use tokio::time::timeout;
 
 use super::super::testing::{Desk, Fate, answer};
 use super::*;
+use crate::limits::MAX_PENDING_GUIDANCE;
 use crate::run::AgentRun;
 use crate::run::testing::guidance;
 
@@ -186,6 +187,36 @@ async fn whoever_comes_while_it_is_let_go_of_sees_all_of_it() {
     two.unwrap();
     assert_eq!((one.unwrap(), fed.unwrap()), (0, 1));
     assert_eq!(desk.reads(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_lost_whoever_is_quicker() {
+    for _ in 0..25 {
+        let desk = parked().await;
+        for number in 0..MAX_PENDING_GUIDANCE {
+            meet(&desk, number).await;
+        }
+        assert_eq!(desk.log.fault(), None);
+        assert_eq!(desk.run().await, desk.on_paper().await);
+        assert_eq!(desk.run().await.guidance().len(), MAX_PENDING_GUIDANCE);
+        desk.check();
+    }
+}
+
+/// Somebody lets go of it, somebody tells it something and somebody looks at it, all at once.
+async fn meet(desk: &Desk, number: usize) {
+    let log = desk.log.clone();
+    let resting = tokio::spawn(async move { log.rest().await });
+    let log = desk.log.clone();
+    let id = format!("g{number}");
+    let said = tokio::spawn(async move {
+        let sent = log.submit(vec![guidance(&id, &id)], Brought::default());
+        sent.await.unwrap().written().await
+    });
+    let seen = desk.log.read(|run| run.guidance().len()).await.unwrap();
+    assert!((number..=number + 1).contains(&seen));
+    said.await.unwrap().unwrap();
+    assert_ne!(resting.await.unwrap(), Rest::No);
 }
 
 #[tokio::test]
