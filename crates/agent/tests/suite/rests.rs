@@ -110,6 +110,30 @@ async fn the_answer_finds_a_run_that_rests() {
 }
 
 #[tokio::test]
+async fn a_run_whose_message_is_being_marked_rests_too() {
+    let house = House::new().await;
+    let (run, commit) = house.resting().await;
+    house.published(&run, &commit).await;
+    let mut follower = house.runtime.follow(&run, 0);
+    let update = 'asked: loop {
+        let Followed::Events(events) = follower.next().await else {
+            panic!("the run ended without asking the host");
+        };
+        for event in events {
+            if let RunEventKind::PersistentStateMetadataUpdateRequested(asked) = &event.kind {
+                break 'asked asked.update_id.clone();
+            }
+        }
+    };
+    house.rests(&run).await;
+    let answered = house.runtime.resolve_metadata(&run, &update, None);
+    answered.await.unwrap();
+    let (handle, events) = house.end_of(&run).await;
+    assert_eq!(handle.status, RunStatus::Completed);
+    check_journal(&events);
+}
+
+#[tokio::test]
 async fn guidance_reaches_a_run_that_rests_and_lets_it_rest_again() {
     let house = House::new().await;
     let (run, commit) = house.resting().await;
