@@ -16,6 +16,8 @@ pub const MAX_MARKER_DEPTH: usize = 8;
 pub const MAX_PROMPT_BYTES: usize = 16 << 20;
 /// Steps of a run between two snapshots of it.
 pub const STEPS_BETWEEN_SNAPSHOTS: u32 = 256;
+/// How long a run waits for people before it is only in its journal. Hosts mostly answer sooner.
+pub const REST_AFTER: Duration = Duration::from_millis(250);
 /// Runs at work in one process.
 pub const MAX_LIVE_RUNS: usize = 100_000;
 /// How long a host may take to publish where the profile says nothing.

@@ -42,12 +42,13 @@ async fn calls(run: &ToolRun, block: &Block<'_>, options: &BlockOptions) -> Bloc
     }
     if let Some(refused) = refused_whole(run, block) {
         for (call, observation) in block.calls.iter().zip(&refused) {
-            run.note_unrun(call, &observation.outcome).await;
+            Box::pin(run.note_unrun(call, &observation.outcome)).await;
         }
         return told(refused, options).await;
     }
     match block.request_id.as_deref() {
-        Some(id) => request::once(run, block, id, options).await,
+        // Boxed, like all that is rare or soon over: a call may wait for days, and would keep room for it.
+        Some(id) => Box::pin(request::once(run, block, id, options)).await,
         None => steps(run, block, options).await.told,
     }
 }
@@ -257,7 +258,7 @@ impl Desk {
         observation: Observation,
         options: &BlockOptions,
     ) {
-        run.note_unrun(call, &observation.outcome).await;
+        Box::pin(run.note_unrun(call, &observation.outcome)).await;
         self.values
             .finish_step(call.index, StepResult::Nothing("was not run".to_owned()));
         let heard = options.ended(position, &observation, None, Duration::ZERO);

@@ -1,14 +1,14 @@
 //! Runs the calls of a reply, each written down before it acts and when it has.
 
 use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Poll, ready};
 
 use async_trait::async_trait;
 use innkeeper_protocol::event::CallId;
-use innkeeper_protocol::{ErrorCode, Observation, OnError, Outcome};
+use innkeeper_protocol::{Block, ErrorCode, Observation, OnError, Outcome};
 use innkeeper_tools::policy::ApprovalRequest;
 use innkeeper_tools::{BlockOptions, CallEnd, CallListener, Settled, Starting, ToolError};
 
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::drive::{AgentInstance, Gone};
 use super::log::{Brought, RecordError, RunLog};
-use crate::run::{CallState, Input};
+use crate::run::{CallState, Input, PlannedBlock};
 use crate::workspace::WorkspaceSession;
 
 impl AgentInstance {
@@ -27,21 +27,44 @@ impl AgentInstance {
             .read(|run| {
                 let turn = run.turn()?;
                 let parsed = turn.reply.read().blocks.into_iter().nth(block)?;
-                Some((parsed.into_owned(), turn.blocks.get(block)?.clone()))
+                Some(self.to_run(parsed.into_owned(), turn.blocks.get(block)?))
             })
-            .await;
-        let Some((mut parsed, planned)) = found else {
+            .await?;
+        let Some((parsed, options)) = found else {
             let input = Input::BlockEnded {
                 block,
                 notes: Vec::new(),
             };
             return self.fed(self.log.record(input).await).await;
         };
+        let calls = pin!(self.tools.run_block_with(&parsed, options));
+        let ran = self.telling(calls).await;
+        if ran.broken.is_some() {
+            // Either the run was stopped in the meantime, or the journal cannot be written; the log knows which.
+            return Ok(());
+        }
+        let ended = Input::BlockEnded {
+            block,
+            notes: ran.notes,
+        };
+        self.fed(self.log.hold(ended, Brought::default()).await)
+            .await
+    }
+
+    /// All that is kept of a block while its calls run.
+    fn to_run(
+        &self,
+        mut parsed: Block<'static>,
+        planned: &PlannedBlock,
+    ) -> (Block<'static>, BlockOptions) {
         for (call, planned) in parsed.calls.iter_mut().zip(&planned.calls) {
             if planned.is_early_finish() {
                 call.on_error = OnError::Continue;
             }
+            call.arguments.shrink_to_fit();
         }
+        // One of them may wait for days.
+        parsed.calls.shrink_to_fit();
         let settled = planned.calls.iter().map(|call| match &call.state {
             CallState::Ended { observation, full } => Some(Settled {
                 observation: (**observation).clone(),
@@ -66,26 +89,11 @@ impl AgentInstance {
             resumed: self.is_recovered,
             listener: Some(Arc::new(listener)),
         };
-        let ran = self
-            .telling(self.tools.run_block_with(&parsed, options))
-            .await;
-        if ran.broken.is_some() {
-            // Either the run was stopped in the meantime, or the journal cannot be written; the log knows which.
-            return Ok(());
-        }
-        let ended = Input::BlockEnded {
-            block,
-            notes: ran.notes,
-        };
-        self.fed(self.log.hold(ended, Brought::default()).await)
-            .await
+        (parsed, options)
     }
-}
 
-impl AgentInstance {
     /// What is held goes to the disk as soon as the calls wait for something. Those that do not are told with their ends.
-    async fn telling<T>(&self, calls: impl Future<Output = T>) -> T {
-        let mut calls = pin!(calls);
+    async fn telling<T>(&self, mut calls: Pin<&mut impl Future<Output = T>>) -> T {
         let mut sending = None;
         // Side by side, for both want the log.
         poll_fn(|context| {

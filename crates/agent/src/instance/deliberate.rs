@@ -68,7 +68,7 @@ impl AgentInstance {
         let (created, sent) = self
             .log
             .read(|run| (run.created().clone(), run.sent().to_vec()))
-            .await;
+            .await?;
         let dialect = created.profile.agent.protocol;
         self.live.begin(round, Self::text_dialect(dialect));
         let said = tokio::select! {

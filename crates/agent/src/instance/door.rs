@@ -6,6 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use innkeeper_protocol::ErrorCode;
 use innkeeper_protocol::event::{CallId, CommitId};
+use innkeeper_store::StoreError;
 use innkeeper_tools::ToolError;
 use jiff::Timestamp;
 use serde_json::Value as Json;
@@ -14,7 +15,7 @@ use super::drive::{AgentInstance, Gone};
 use super::log::{Brought, RecordError};
 use crate::chat::ChatView;
 use crate::limits::{COMMIT_GRACE, COMMIT_TIMEOUT};
-use crate::run::{CommitAnswer, Input, Why};
+use crate::run::{AgentRun, CommitAnswer, Input, Why};
 use crate::workspace::{CommitReceipt, CommitRefused, CommitRequest, RunDoor};
 
 #[async_trait]
@@ -27,6 +28,7 @@ impl RunDoor for AgentInstance {
                     .map(|commit| commit.commit.clone())
             })
             .await;
+        let known = known.map_err(|error| refused(error.into(), request.path.as_str()))?;
         let commit = match known {
             // Asked for before a restart: offered again under the same id.
             Some(commit) => commit,
@@ -43,7 +45,8 @@ impl RunDoor for AgentInstance {
                 let brought = Brought {
                     blobs: request.unsaved.clone().into_iter().collect(),
                 };
-                let recorded = self.log.record_with(input, brought).await;
+                // Boxed: while the host is waited for, there is no need for its room.
+                let recorded = Box::pin(self.log.record_with(input, brought)).await;
                 recorded.map_err(|error| refused(error, &request.path.to_string()))?;
                 commit
             }
@@ -69,8 +72,10 @@ impl RunDoor for AgentInstance {
     }
 
     async fn world_info(&self) -> Result<Option<Arc<Json>>, ToolError> {
-        let created = self.log.read(|run| run.created().clone()).await;
-        Ok(created.world_info.clone().map(Arc::new))
+        let world_info = self.log.read(|run| run.created().world_info.clone()).await;
+        Ok(world_info
+            .map_err(|error| told(error.into()))?
+            .map(Arc::new))
     }
 }
 
@@ -81,21 +86,19 @@ impl AgentInstance {
         commit: &CommitId,
         path: &str,
     ) -> Result<CommitReceipt, CommitRefused> {
-        self.session.rest();
-        self.conversation.forget();
-        let asked_at = self
-            .log
-            .read(|run| run.commit(commit).map(|commit| commit.asked_at))
-            .await;
-        let limit = self.commit_timeout().await;
-        let left = self.time_for_host(asked_at).await;
+        let read = self.log.read(|run| {
+            let asked_at = run.commit(commit).map(|commit| commit.asked_at);
+            (asked_at, commit_timeout(run))
+        });
+        let (asked_at, limit) = read.await.map_err(unreadable)?;
+        let left = self.time_for_host(asked_at, limit);
         let answered = async {
             loop {
                 let changed = self.log.changed();
                 let state = self
                     .log
                     .read(|run| run.commit(commit).map(|commit| commit.answer.clone()));
-                match state.await {
+                match state.await.map_err(unreadable)? {
                     Some(CommitAnswer::Confirmed {
                         message_id,
                         message_index,
@@ -126,7 +129,7 @@ impl AgentInstance {
                 let refused = CommitRefused::TimedOut { path: path.to_owned(), millis };
                 let input = Input::CommitFailed { commit: commit.clone(), message: refused.to_string(), timed_out: true };
                 // If the host was quicker after all, that counts.
-                match self.log.record(input).await {
+                match Box::pin(self.log.record(input)).await {
                     Ok(()) => Err(refused),
                     Err(error) => match self.resolved(commit).await {
                         Some(receipt) => Ok(receipt),
@@ -141,7 +144,7 @@ impl AgentInstance {
         let state = self
             .log
             .read(|run| run.commit(commit).map(|commit| commit.answer.clone()));
-        match state.await? {
+        match state.await.ok()?? {
             CommitAnswer::Confirmed {
                 message_id,
                 message_index,
@@ -154,23 +157,14 @@ impl AgentInstance {
         }
     }
 
-    pub(super) async fn commit_timeout(&self) -> Option<Duration> {
-        let chosen = self
-            .log
-            .read(|run| run.profile().agent.commit_timeout_ms)
-            .await;
-        match chosen {
-            None => Some(COMMIT_TIMEOUT),
-            Some(0) => None,
-            Some(millis) => Some(Duration::from_millis(millis)),
-        }
-    }
-
     /// What is left of it for a host that was first asked then. After a restart it gets at least a little.
-    pub(super) async fn time_for_host(&self, asked_at: Option<Timestamp>) -> Option<Duration> {
-        let limit = self.commit_timeout().await?;
+    pub(super) fn time_for_host(
+        &self,
+        asked_at: Option<Timestamp>,
+        limit: Option<Duration>,
+    ) -> Option<Duration> {
         let now = self.shared.parts.clock.now();
-        Some(time_left(limit, asked_at.unwrap_or(now), now))
+        Some(time_left(limit?, asked_at.unwrap_or(now), now))
     }
 
     /// A commit that a process which is gone has asked for.
@@ -178,7 +172,7 @@ impl AgentInstance {
         let path = self
             .log
             .read(|run| run.commit(&commit).map(|commit| commit.path.clone()))
-            .await;
+            .await?;
         let answer = self
             .answer_to(&commit, path.as_deref().unwrap_or_default())
             .await;
@@ -186,6 +180,15 @@ impl AgentInstance {
             Err(CommitRefused::Other(_)) if self.log.fault().is_some() => Err(Gone),
             _ => Ok(()),
         }
+    }
+}
+
+/// How long a host may take.
+pub(super) fn commit_timeout(run: &AgentRun) -> Option<Duration> {
+    match run.profile().agent.commit_timeout_ms {
+        None => Some(COMMIT_TIMEOUT),
+        Some(0) => None,
+        Some(millis) => Some(Duration::from_millis(millis)),
     }
 }
 
@@ -213,6 +216,10 @@ fn refused(error: RecordError, path: &str) -> CommitRefused {
         },
         error => CommitRefused::Other(told(error)),
     }
+}
+
+fn unreadable(error: StoreError) -> CommitRefused {
+    CommitRefused::Other(told(error.into()))
 }
 
 /// In the words of the run, for the model.

@@ -1,22 +1,25 @@
 //! Takes one run from step to step until it is over, waits for a person, or cannot be written down.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use innkeeper_protocol::{ErrorCode, Observation};
+use innkeeper_store::StoreError;
 use innkeeper_tools::ToolRun;
 use tokio_util::sync::CancellationToken;
 
 use super::AgentError;
 use super::deliberate::Conversation;
 use super::live::Live;
-use super::log::{Brought, RecordError, RunLog};
+use super::log::{Brought, RecordError, Rest, RunLog};
 use super::offer::Offered;
 use super::runtime::Shared;
 use super::speak::Spoken;
 use crate::chat::ChatView;
+use crate::limits::REST_AFTER;
 use crate::profile::ToolDescription;
 use crate::run::{Input, Step, Why};
 use crate::workspace::WorkspaceSession;
@@ -42,13 +45,58 @@ pub(crate) struct AgentInstance {
     pub(super) spoken: Spoken,
 }
 
-/// The journal cannot be written: this process can do nothing more for the run.
+/// The journal cannot be written or read: this process can do nothing more for the run.
 pub(super) struct Gone;
+
+/// The log knows why.
+impl From<StoreError> for Gone {
+    fn from(_: StoreError) -> Self {
+        Self
+    }
+}
 
 impl AgentInstance {
     pub(super) async fn drive(&self) {
+        tokio::select! {
+            biased;
+            () = self.take_steps() => {}
+            never = self.rest_when_parked() => match never {},
+        }
+        // One that rests waits for people, so it is not over.
+        if self.log.peek(|run| run.is_over()).await == Some(true) {
+            // What was dropped in the middle may have left something behind.
+            self.tools.stop();
+            self.tools.settle().await;
+        }
+        self.log.flush().await;
+        self.live.close();
+    }
+
+    /// Beside all that the run does: while it waits for people, nothing of it is kept that can be had again. Most hosts
+    /// answer at once, and find it as it is.
+    async fn rest_when_parked(&self) -> Infallible {
+        loop {
+            self.log.parked().await;
+            loop {
+                tokio::time::sleep(REST_AFTER).await;
+                match Box::pin(self.log.rest()).await {
+                    Rest::NotYet => {}
+                    Rest::No => break,
+                    Rest::Rests => {
+                        self.session.rest();
+                        self.conversation.forget();
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn take_steps(&self) {
         while !self.is_let_go() {
-            let step = self.log.read(|run| run.next()).await;
+            let Ok(step) = self.log.read(|run| run.next()).await else {
+                break;
+            };
             // The next request goes to the disk with what came before it, and so does the first call of a reply;
             // everything else may take its time.
             let takes_along = matches!(step, Step::Ask { .. } | Step::RunBlock { .. });
@@ -64,13 +112,6 @@ impl AgentInstance {
                 }
             }
         }
-        if self.log.read(|run| run.is_over()).await {
-            // What was dropped in the middle may have left something behind.
-            self.tools.stop();
-            self.tools.settle().await;
-        }
-        self.log.flush().await;
-        self.live.close();
     }
 
     /// A step, as long as the run has time for it. Waiting for a person takes none.
@@ -86,8 +127,7 @@ impl AgentInstance {
         }
         let message = "the run has used all the time that its profile gives it; raise agent.budget.maxWallTimeMs, or resume it";
         let error = AgentError::new(ErrorCode::ToolBudgetExhausted, message);
-        self.fail(error.because("agent.time_budget_exhausted"))
-            .await
+        Box::pin(self.fail(error.because("agent.time_budget_exhausted"))).await
     }
 
     /// The process ends, or has lost the journal; the run does not.
@@ -126,20 +166,20 @@ impl AgentInstance {
         self.tools.stop();
         self.tools.settle().await;
         self.tell_ended_tasks().await?;
-        if !self.is_still(&Step::Stop).await {
+        if !self.is_still(&Step::Stop).await? {
             return Ok(());
         }
         self.fed(self.log.record(Input::Stopped).await).await
     }
 
     /// Whether this is still what is to be done. Whoever is about to wait asks after they have begun to listen.
-    pub(super) async fn is_still(&self, step: &Step) -> bool {
-        self.log.read(|run| run.next() == *step).await
+    pub(super) async fn is_still(&self, step: &Step) -> Result<bool, Gone> {
+        Ok(self.log.read(|run| run.next() == *step).await?)
     }
 
     async fn await_tasks(&self, step: Step) -> Result<(), Gone> {
         let changed = self.log.changed();
-        if !self.is_still(&step).await {
+        if !self.is_still(&step).await? {
             return Ok(());
         }
         tokio::select! {

@@ -1,5 +1,6 @@
 //! The end of a run: what is kept for later runs, and the host that is told of it.
 
+use super::door::commit_timeout;
 use super::drive::{AgentInstance, Gone};
 use super::log::Brought;
 use crate::run::{Input, Step};
@@ -10,7 +11,7 @@ impl AgentInstance {
         let (created, files) = self
             .log
             .read(|run| (run.created().clone(), run.workspace().files.clone()))
-            .await;
+            .await?;
         let state_id = created.run_id.to_string();
         let base = created.persist_base_state_id.as_deref();
         let states = self.shared.persist.as_ref();
@@ -35,11 +36,14 @@ impl AgentInstance {
         let step = Step::UpdateMetadata {
             update_id: Some(update_id.clone()),
         };
-        if !self.is_still(&step).await {
+        if !self.is_still(&step).await? {
             return Ok(());
         }
-        let asked_at = self.log.read(|run| run.update_asked_at()).await;
-        let limit = super::door::after(self.time_for_host(asked_at).await);
+        let (asked_at, limit) = self
+            .log
+            .read(|run| (run.update_asked_at(), commit_timeout(run)))
+            .await?;
+        let limit = super::door::after(self.time_for_host(asked_at, limit));
         tokio::select! {
             () = changed => Ok(()),
             () = self.cancel.cancelled() => Ok(()),

@@ -61,9 +61,9 @@ impl From<ToolError> for AgentError {
 /// Why waiting for a run did not come to where the run is over or rests.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum WaitError {
-    /// It is not over and nobody drives it: it could not be written down. All that was told of it is on disk.
+    /// It is not over and nobody drives it: it could not be written down, or read again. All that was told of it is on disk.
     #[error(
-        "the run '{run}' has stopped, since its journal cannot be written: {cause}; mend that, then `innkeeper runs resume {run}`"
+        "the run '{run}' has stopped, since its journal cannot be written or read: {cause}; mend that, then `innkeeper runs resume {run}`"
     )]
     Stopped { run: RunId, cause: StoreError },
     /// Nothing is known of it, or it cannot be read.

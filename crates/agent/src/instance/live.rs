@@ -88,7 +88,7 @@ struct Turn {
     shown: LiveTurn,
     bytes: usize,
     /// Reads calls out of the text.
-    parser: Option<Stream>,
+    parser: Option<Box<Stream>>,
     /// Calls of the text, by block and step, and native ones by their index.
     numbers: BTreeMap<(usize, u32), usize>,
     native: BTreeMap<u64, (usize, PartialJson)>,
@@ -130,7 +130,7 @@ impl Live {
                 round,
                 ..LiveTurn::default()
             },
-            parser: dialect.map(Stream::new),
+            parser: dialect.map(|dialect| Box::new(Stream::new(dialect))),
             ..Turn::default()
         };
         if before != 0 {

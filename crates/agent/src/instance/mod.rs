@@ -1,6 +1,6 @@
 //! Who drives runs: [`AgentRuntime`] holds all that are alive, an `AgentInstance` takes one through its steps.
 //!
-//! A run decides (`run/`), the instance does, and what it did goes through the run's log (`log.rs`) to the disk before
+//! A run decides (`run/`), the instance does, and what it did goes through the run's log (`log/`) to the disk before
 //! anybody hears of it. Nothing is decided here that a replay would not decide again.
 
 mod binding;

@@ -15,7 +15,7 @@ use crate::workspace::persist;
 
 impl AgentInstance {
     pub(super) async fn prepare_workspace(&self) -> Result<(), Gone> {
-        let created = self.log.read(|run| run.created().clone()).await;
+        let created = self.log.read(|run| run.created().clone()).await?;
         let base = created.persist_base_state_id.as_deref();
         let states = self.shared.persist.as_ref();
         let projected = persist::project(states, &created.workspace_id, base).await;
@@ -27,13 +27,13 @@ impl AgentInstance {
             Err(error) => return self.fail(error.into()).await,
         };
         let fed = self.log.record(ready).await;
-        let state = self.log.read(|run| run.workspace().clone()).await;
+        let state = self.log.read(|run| run.workspace().clone()).await?;
         self.session.begin(state);
         self.fed(fed).await
     }
 
     pub(super) async fn prepare_context(&self) -> Result<(), Gone> {
-        let created = self.log.read(|run| run.created().clone()).await;
+        let created = self.log.read(|run| run.created().clone()).await?;
         let tools = self.definitions();
         let binding = binding::binding(&created, self.shared.parts.workflows.models());
         let messages = self.opening(&created).len();
@@ -78,7 +78,7 @@ impl AgentInstance {
         let (created, has_sent) = self
             .log
             .read(|run| (run.created().clone(), !run.sent().is_empty()))
-            .await;
+            .await?;
         let mut first = (!has_sent).then(|| self.opening(&created));
         let tool_count = self.definitions().len();
         let told = |binding: &Json, messages: usize| {
@@ -119,7 +119,7 @@ impl AgentInstance {
                     arrived: arrived.len(),
                 }
             })
-            .await;
+            .await?;
         // The request may go out while this is written: asking once more after a crash does no harm.
         let submitted = self.log.submit(vec![asked], Brought::default()).await;
         self.fed(submitted.map(drop)).await

@@ -8,10 +8,11 @@ use innkeeper_store::journal::Replay;
 
 use super::AgentError;
 use super::drive::AgentInstance;
+use super::log::RecordError;
 use super::reading::unreadable;
 use super::runtime::AgentRuntime;
 use crate::chat::ChatView;
-use crate::run::{AgentRun, Input, Misfit, Stamped};
+use crate::run::{AgentRun, Input, Stamped};
 
 /// What became of a run that had no end.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,22 +82,23 @@ impl AgentInstance {
     /// A run that was read from its journal because somebody has something to say to it: what the process that drove it
     /// left open is settled first. One that is over has nothing open.
     pub(super) async fn take_over(&self) -> Result<(), AgentError> {
-        if self.log.read(is_interrupted).await {
+        if self.log.read(is_interrupted).await? {
             self.log.record(Input::Recovered).await?;
         }
         self.end_lost_tasks().await
     }
 
     /// Whether the run would take it, once it is taken over. Nothing is changed.
-    pub(super) async fn would_take(&self, input: &Input) -> Result<(), Misfit> {
-        let mut run = self.log.read(AgentRun::clone).await;
+    pub(super) async fn would_take(&self, input: &Input) -> Result<(), RecordError> {
+        let mut run = self.log.read(AgentRun::clone).await?;
         let at = run.updated_at();
         if is_interrupted(&run) {
             let input = Input::Recovered;
             run.apply(&Stamped { at, input })?;
         }
         let input = input.clone();
-        run.apply(&Stamped { at, input }).map(drop)
+        run.apply(&Stamped { at, input })?;
+        Ok(())
     }
 
     /// What another process ran in the background has ended, before it or with it.
@@ -108,7 +110,7 @@ impl AgentInstance {
                 open.map(|(task, open)| (task.clone(), open.tool.clone()))
                     .collect()
             })
-            .await;
+            .await?;
         let tasks = self.shared.parts.tools.tasks();
         for (task, tool) in open {
             let known = tasks.known(self.log.id(), &task).await?;

@@ -186,6 +186,14 @@ impl AgentRuntime {
         self.0.alive(run).is_some()
     }
 
+    /// Whether a run waits for people and is kept in its journal only. It is alive all the same.
+    pub async fn is_resting(&self, run: &RunId) -> bool {
+        match self.0.alive(run) {
+            Some(instance) => instance.log.peek(|_| ()).await.is_none(),
+            None => false,
+        }
+    }
+
     /// Why a run has stopped here without being over: it could not be written down. Once that is mended,
     /// [`AgentRuntime::recover`] takes it up. Whoever waits for it is told ([`WaitError::Stopped`]).
     pub fn fault(&self, run: &RunId) -> Option<StoreError> {

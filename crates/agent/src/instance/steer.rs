@@ -83,7 +83,7 @@ impl AgentRuntime {
                 let is_pending = run.guidance().iter().any(|piece| piece.id == id);
                 (id, is_pending, run.guidance().len())
             })
-            .await;
+            .await?;
         let words: Vec<&str> = text.split_whitespace().collect();
         Ok(GuidanceReceipt {
             run_id: run.clone(),
@@ -202,7 +202,7 @@ impl AgentRuntime {
             None => {
                 let instance = self.restored(run).await?;
                 let fits = instance.would_take(&input).await;
-                recorded(fits.clone().map_err(RecordError::from))?;
+                recorded(fits.clone())?;
                 instance.take_over().await?;
                 if fits.is_ok() {
                     recorded(instance.log.record(input).await)?;

@@ -95,7 +95,9 @@ impl WorkspaceSession {
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.staging.unpack();
+        inner
     }
 
     // For whoever drives the run.
@@ -185,9 +187,13 @@ impl WorkspaceSession {
         self.inner().staging.base().clone()
     }
 
-    /// The run waits for something that may take long: what can be fetched again is let go.
+    /// The run waits for something that may take long: what can be fetched again is let go, and the rest takes little
+    /// room until it is next asked for.
     pub fn rest(&self) {
-        self.inner().cache.clear();
+        let mut inner = self.inner();
+        inner.cache.clear();
+        inner.sent.shrink_to_fit();
+        inner.staging.pack();
     }
 
     // For tools.

@@ -174,6 +174,25 @@ async fn a_content_that_is_gone_is_a_fault_of_the_store() {
 }
 
 #[tokio::test]
+async fn a_run_that_has_rested_knows_what_it_wrote_and_read() {
+    let house = House::new(&[("output/a.md", "text"), ("output/b.md", "more")]);
+    let read = house.call(READ, json!({"path": "output/a.md"})).await;
+    read.unwrap();
+    let before = house.session.state();
+    assert!(!before.files.is_empty() && !before.reads.is_empty());
+    for _ in 0..2 {
+        house.session.rest();
+        assert_eq!(house.session.state(), before);
+    }
+    // Also twice in a row, and when the next thing is a change.
+    house.session.rest();
+    house.session.rest();
+    house.session.projected(&[]);
+    assert_eq!(house.session.state(), before);
+    assert_eq!(house.session.files(), before.files);
+}
+
+#[tokio::test]
 async fn a_resting_run_holds_no_contents() {
     let house = House::new(&[("output/a.md", "text")]);
     house

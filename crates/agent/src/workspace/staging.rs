@@ -15,11 +15,20 @@ use super::state::{FileInfo, ReadState, WorkspaceChange, WorkspaceState};
 pub(crate) struct Staging {
     /// As of the last journaled step.
     base: WorkspaceState,
+    /// What `base` holds, while nobody looks at it.
+    packed: Option<Box<Packed>>,
     /// In the order in which it was done.
     staged: Vec<Staged>,
     last: u64,
     /// By path, the newest of what was taken: nothing older may come after it.
     taken: BTreeMap<String, u64>,
+}
+
+/// Files and what was read of them, without the room to become more.
+#[derive(Debug)]
+struct Packed {
+    files: Box<[(String, FileInfo)]>,
+    reads: Box<[(String, ReadState)]>,
 }
 
 #[derive(Debug)]
@@ -43,6 +52,23 @@ impl Staging {
         Self {
             base,
             ..Self::default()
+        }
+    }
+
+    /// Takes less room until [`Self::unpack`], before which nothing else may be asked of it.
+    pub(crate) fn pack(&mut self) {
+        self.staged.shrink_to_fit();
+        let WorkspaceState { files, reads, .. } = &mut self.base;
+        self.packed = Some(Box::new(Packed {
+            files: std::mem::take(files).into_iter().collect(),
+            reads: std::mem::take(reads).into_iter().collect(),
+        }));
+    }
+
+    pub(crate) fn unpack(&mut self) {
+        if let Some(packed) = self.packed.take() {
+            self.base.files = packed.files.into_iter().collect();
+            self.base.reads = packed.reads.into_iter().collect();
         }
     }
 

@@ -13,6 +13,7 @@ mod memory;
 mod papers;
 mod parallel;
 mod recovery;
+mod rests;
 mod resume;
 #[cfg(unix)]
 mod small_disk;

@@ -23,13 +23,25 @@ pub(super) async fn ask(
     if !hooks.any(HookPoint::ToolAfterCall, &ids) {
         return (outcome, false);
     }
+    // Boxed: most calls need no room for it.
+    Box::pin(ask_them(hooks, caller, tool, &ids, arguments, outcome)).await
+}
+
+async fn ask_them(
+    hooks: &Hooks,
+    caller: &Caller,
+    tool: &Tool,
+    ids: &[&str],
+    arguments: &Map<String, Json>,
+    outcome: Outcome,
+) -> (Outcome, bool) {
     let arguments = Json::Object(arguments.clone());
     let mut subject = subject(HookPoint::ToolAfterCall, tool, caller, arguments);
     subject["outcome"] = json!(outcome);
     let end = hooks
         .ask(
             HookPoint::ToolAfterCall,
-            &ids,
+            ids,
             &mut subject,
             |subject, value| {
                 let Some(outcome) = subject.get_mut("outcome") else {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json};
 use super::stop;
 use super::trail::Trail;
 use crate::builtin::file::read;
-use crate::policy::{ApprovalRequest, Decision, Question};
+use crate::policy::{ApprovalRequest, Decision, Question, Verdict};
 use crate::registry::Tool;
 use crate::run::ToolRun;
 
@@ -116,12 +116,22 @@ async fn settle(
         shown.unwrap_or_else(|| trail.arguments().clone()),
         &verdict,
     );
+    // Boxed: most calls need no room for it.
+    Box::pin(ask(run, &verdict, request, trail)).await
+}
+
+async fn ask(
+    run: &ToolRun,
+    verdict: &Verdict,
+    request: ApprovalRequest,
+    trail: &mut Trail,
+) -> Result<(), Outcome> {
     if let Some((listener, position)) = run.listener() {
         listener.asking(position, &request).await?;
     }
     let asked = request.clone();
     let settled = tokio::select! {
-        settled = shared.approvals.settle(&verdict, request) => settled,
+        settled = run.shared.approvals.settle(verdict, request) => settled,
         () = run.cancel.cancelled() => {
             return Err(Outcome::Cancelled { reason: "the run was stopped while a person was asked".to_owned() });
         }

@@ -22,11 +22,22 @@ pub(super) async fn ask(
     if !hooks.any(HookPoint::ToolBeforeCall, &ids) {
         return Ok(arguments);
     }
+    // Boxed: most calls need no room for it.
+    Box::pin(ask_them(hooks, caller, tool, &ids, arguments)).await
+}
+
+async fn ask_them(
+    hooks: &Hooks,
+    caller: &Caller,
+    tool: &Tool,
+    ids: &[&str],
+    arguments: Map<String, Json>,
+) -> Result<Map<String, Json>, Outcome> {
     let mut subject = subject(HookPoint::ToolBeforeCall, tool, caller, arguments.into());
     let changed = hooks
         .ask(
             HookPoint::ToolBeforeCall,
-            &ids,
+            ids,
             &mut subject,
             |subject, value| {
                 let Json::Object(value) = value else {

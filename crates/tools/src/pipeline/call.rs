@@ -84,7 +84,8 @@ pub(crate) async fn pass(
     if !way.is_noted {
         trail.written_are(request, way.found.as_deref());
     }
-    run.note(trail, &finished.outcome).await;
+    // Boxed: a call that waits keeps no room for what comes after it.
+    Box::pin(run.note(trail, &finished.outcome)).await;
     let call_id = request.call_id.as_deref().map(str::to_owned);
     Passed {
         observation: Observation {
@@ -224,7 +225,7 @@ async fn begin(
     let has_effects = tool.has_effects();
     let audited = async {
         match has_effects {
-            true => trail.begin_effect().await,
+            true => Box::pin(trail.begin_effect()).await,
             false => Ok(()),
         }
     };
@@ -242,7 +243,7 @@ async fn begin(
     };
     let kept = async {
         match task {
-            Some(task) => task.keep().await.map_err(Outcome::from),
+            Some(task) => Box::pin(task.keep()).await.map_err(Outcome::from),
             None => Ok(()),
         }
     };

@@ -108,7 +108,7 @@ pub(crate) async fn finish(
         }
     }
     if let Some(whole) = whole
-        && let Err(not_kept) = keep(shared, whole).await
+        && let Err(not_kept) = Box::pin(keep(shared, whole)).await
     {
         outcome = not_kept;
     }
