@@ -12,7 +12,7 @@ use super::log::RecordError;
 use super::reading::unreadable;
 use super::runtime::AgentRuntime;
 use crate::chat::ChatView;
-use crate::run::{AgentRun, Input, Stamped};
+use crate::run::{AgentRun, Input, Stamped, Why};
 
 /// What became of a run that had no end.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,17 +88,30 @@ impl AgentInstance {
         self.end_lost_tasks().await
     }
 
-    /// Whether the run would take it, once it is taken over. Nothing is changed.
-    pub(super) async fn would_take(&self, input: &Input) -> Result<(), RecordError> {
+    /// What of it the run would take, once it is taken over; what need not be taken is left out. Nothing is changed.
+    pub(super) async fn would_take(
+        &self,
+        inputs: Vec<Input>,
+        is_done: impl Fn(&Why) -> bool,
+    ) -> Result<Vec<Input>, RecordError> {
         let mut run = self.log.read(AgentRun::clone).await?;
         let at = run.updated_at();
         if is_interrupted(&run) {
             let input = Input::Recovered;
             run.apply(&Stamped { at, input })?;
         }
-        let input = input.clone();
-        run.apply(&Stamped { at, input })?;
-        Ok(())
+        let mut taken = Vec::with_capacity(inputs.len());
+        for input in inputs {
+            let stamped = Stamped { at, input };
+            match run.apply(&stamped) {
+                Err(misfit) if is_done(&misfit.why) => {}
+                applied => {
+                    applied?;
+                    taken.push(stamped.input);
+                }
+            }
+        }
+        Ok(taken)
     }
 
     /// What another process ran in the background has ended, before it or with it.

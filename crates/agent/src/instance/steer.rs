@@ -48,7 +48,7 @@ impl AgentRuntime {
         if record.status.is_terminal() {
             return Ok(RunHandle::from(&record));
         }
-        let fed = self.feed(run, Input::CancelRequested, |why| *why != Why::Unfit);
+        let fed = self.feed(run, vec![Input::CancelRequested], |why| *why != Why::Unfit);
         fed.await?.cancel.cancel();
         Ok(RunHandle::from(&self.record(run).await?))
     }
@@ -62,18 +62,9 @@ impl AgentRuntime {
         client_guidance_id: Option<String>,
     ) -> Result<GuidanceReceipt, AgentError> {
         let text = text.trim();
-        if text.is_empty() {
-            let message = "the guidance is empty; say what the agent is to do";
-            return Err(AgentError::new(ErrorCode::AgentGuidanceInvalid, message)
-                .because("agent.guidance_empty"));
-        }
-        let guidance_id = format!("guidance_{}", uuid::Uuid::now_v7().simple());
-        let input = Input::GuidanceSubmitted {
-            guidance_id: guidance_id.clone(),
-            client_guidance_id: client_guidance_id.clone(),
-            text: text.to_owned(),
-        };
-        let instance = self.feed(run, input, |why| *why == Why::Already).await?;
+        let (guidance_id, input) = guidance(text, client_guidance_id.clone())?;
+        let fed = self.feed(run, vec![input], |why| *why == Why::Already);
+        let instance = fed.await?;
         let (guidance_id, is_pending, pending_count) = instance
             .log
             .read(|run| {
@@ -141,16 +132,18 @@ impl AgentRuntime {
     }
 
     async fn answered(&self, run: &RunId, input: Input) -> Result<(), AgentError> {
-        self.feed(run, input, |why| *why == Why::Already)
+        self.feed(run, vec![input], |why| *why == Why::Already)
             .await
             .map(drop)
     }
 
-    /// Continues a run that was stopped or interrupted, has failed or waits for a person.
+    /// Continues a run that was stopped or interrupted, has failed or waits for a person. What it is told goes with the
+    /// next request that is put together for its model; one that was cut off is asked as it was.
     pub async fn resume(
         &self,
         run: &RunId,
         additional_rounds: Option<u32>,
+        told: Option<&str>,
     ) -> Result<RunHandle, AgentError> {
         self.0.check_room()?;
         let unavailable = |message: String| {
@@ -163,7 +156,11 @@ impl AgentRuntime {
         }
         // One that was interrupted goes on as it is.
         let is_at_work = |why: &Why| *why == Why::Already && additional_rounds.is_none();
-        let fed = self.feed(run, Input::Resumed { additional_rounds }, is_at_work);
+        let mut inputs = vec![Input::Resumed { additional_rounds }];
+        if let Some(told) = told {
+            inputs.push(guidance(told.trim(), None)?.1);
+        }
+        let fed = self.feed(run, inputs, is_at_work);
         fed.await.map_err(|error| match error.reason {
             None if error.code != ErrorCode::AgentValidationError => error,
             Some(_) => error,
@@ -180,15 +177,20 @@ impl AgentRuntime {
     async fn feed(
         &self,
         run: &RunId,
-        input: Input,
+        inputs: Vec<Input>,
         is_done: impl Fn(&Why) -> bool,
     ) -> Result<Arc<AgentInstance>, AgentError> {
-        let recorded = |recorded: Result<(), RecordError>| match recorded {
-            Err(RecordError::Misfit(misfit)) if is_done(&misfit.why) => Ok(()),
-            recorded => recorded.map_err(AgentError::from),
+        let record = async |instance: &AgentInstance, inputs: Vec<Input>| {
+            for input in inputs {
+                match instance.log.record(input).await {
+                    Err(RecordError::Misfit(misfit)) if is_done(&misfit.why) => {}
+                    recorded => recorded?,
+                }
+            }
+            Ok::<_, AgentError>(())
         };
         if let Some(instance) = self.0.alive(run) {
-            recorded(instance.log.record(input).await)?;
+            record(&instance, inputs).await?;
             self.0.launch(instance.clone());
             return Ok(instance);
         }
@@ -196,23 +198,35 @@ impl AgentRuntime {
         let _taking_up = self.0.taking_up.lock().await;
         let instance = match self.0.alive(run) {
             Some(instance) => {
-                recorded(instance.log.record(input).await)?;
+                record(&instance, inputs).await?;
                 instance
             }
             None => {
                 let instance = self.restored(run).await?;
-                let fits = instance.would_take(&input).await;
-                recorded(fits.clone())?;
+                let inputs = instance.would_take(inputs, &is_done).await?;
                 instance.take_over().await?;
-                if fits.is_ok() {
-                    recorded(instance.log.record(input).await)?;
-                }
+                record(&instance, inputs).await?;
                 instance
             }
         };
         self.0.launch(instance.clone());
         Ok(instance)
     }
+}
+
+fn guidance(text: &str, client_guidance_id: Option<String>) -> Result<(String, Input), AgentError> {
+    if text.is_empty() {
+        let message = "the guidance is empty; say what the agent is to do";
+        return Err(AgentError::new(ErrorCode::AgentGuidanceInvalid, message)
+            .because("agent.guidance_empty"));
+    }
+    let guidance_id = format!("guidance_{}", uuid::Uuid::now_v7().simple());
+    let input = Input::GuidanceSubmitted {
+        guidance_id: guidance_id.clone(),
+        client_guidance_id,
+        text: text.to_owned(),
+    };
+    Ok((guidance_id, input))
 }
 
 impl From<RecordError> for AgentError {

@@ -75,9 +75,9 @@ async fn what_an_interrupted_run_does_not_take_leaves_it_as_it_was() {
     let refused = [
         runtime.resolve_commit(&run, &nothing, saved).await,
         runtime.resolve_metadata(&run, "nothing", None).await,
-        runtime.resume(&run, Some(3)).await.map(drop),
+        runtime.resume(&run, Some(3), None).await.map(drop),
         runtime
-            .resume(&RunId::new("run_nobody"), None)
+            .resume(&RunId::new("run_nobody"), None, None)
             .await
             .map(drop),
     ];
@@ -101,7 +101,7 @@ async fn what_an_interrupted_run_does_not_take_leaves_it_as_it_was() {
     assert_eq!(house.events(&run).await, before);
     // Interrupted is not stopped: it goes on with what it has.
     house.script.say("I cannot know whether it worked.");
-    runtime.resume(&run, None).await.unwrap();
+    runtime.resume(&run, None, None).await.unwrap();
     let (handle, events) = house.end_of(&run).await;
     assert_eq!(handle.status, RunStatus::Completed);
     check_journal(&events);

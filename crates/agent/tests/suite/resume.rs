@@ -51,15 +51,27 @@ async fn a_run_that_has_used_up_its_rounds_is_given_more() {
         .journal()
         .follow(&handle.run_id, events.len() as u64);
     assert_eq!(follower.next().await, Followed::End);
-    house.runtime.resume(&handle.run_id, Some(3)).await.unwrap();
+    for (told, reason) in [
+        ("  ".to_owned(), "agent.guidance_empty"),
+        ("x".repeat(20_000), "agent.guidance_too_large"),
+    ] {
+        let resumed = house.runtime.resume(&handle.run_id, Some(3), Some(&told));
+        assert_eq!(resumed.await.unwrap_err().reason.as_deref(), Some(reason));
+    }
+    assert_eq!(house.events(&handle.run_id).await, events);
+    let told = Some("Look at the sky, too.");
+    let resumed = house.runtime.resume(&handle.run_id, Some(3), told);
+    resumed.await.unwrap();
     let (handle, after) = house.end_of(&handle.run_id).await;
     assert_eq!(handle.status, RunStatus::Completed);
     assert_eq!(after[..events.len()], events);
+    let last = house.script.last_message(0);
+    assert!(last.contains("Look at the sky, too."), "{last}");
     check(&after, &["run_failed", "run_completed"]);
     let last = house.script.request(0);
     assert!(last.len() > 2, "it goes on with what was said: {last:?}");
 
-    let refused = house.runtime.resume(&handle.run_id, Some(1)).await;
+    let refused = house.runtime.resume(&handle.run_id, Some(1), None).await;
     assert!(refused.is_err(), "a complete run is complete");
     assert_eq!(house.events(&handle.run_id).await, after);
 }
@@ -79,7 +91,11 @@ async fn a_run_whose_model_failed_asks_again() {
     // Whatever was not used up is for later.
     house.script.clear();
     house.script.say("Here I am.");
-    house.runtime.resume(&handle.run_id, None).await.unwrap();
+    house
+        .runtime
+        .resume(&handle.run_id, None, None)
+        .await
+        .unwrap();
     let (handle, after) = house.end_of(&handle.run_id).await;
     assert_eq!(handle.status, RunStatus::Completed);
     check(&after, &["run_failed", "run_completed"]);
@@ -93,16 +109,24 @@ async fn a_run_that_was_cancelled_goes_on() {
     house.script.push(Say::Hang);
     let handle = house.start("worker", "Hello").await;
     house.script.was_asked.notified().await;
-    let at_work = house.runtime.resume(&handle.run_id, None).await;
+    let at_work = house.runtime.resume(&handle.run_id, None, None).await;
     assert!(at_work.is_err(), "it is at work");
     house.runtime.cancel(&handle.run_id).await.unwrap();
     let (handle, events) = house.end_of(&handle.run_id).await;
     assert_eq!(handle.status, RunStatus::Cancelled);
     check(&events, &["run_cancelled"]);
     house.script.say("Here I am again.");
-    house.runtime.resume(&handle.run_id, None).await.unwrap();
+    house.script.say("Quickly, then.");
+    let asked = house.script.requests();
+    let told = Some("Be quick.");
+    let resumed = house.runtime.resume(&handle.run_id, None, told);
+    resumed.await.unwrap();
     let (handle, after) = house.end_of(&handle.run_id).await;
     assert_eq!(handle.status, RunStatus::Completed);
+    // The request that was cut off is answered first; it is the same as it was.
+    assert_eq!(house.script.request(asked), house.script.request(0));
+    let last = house.script.last_message(asked + 1);
+    assert!(last.contains("Be quick."), "{last}");
     check(&after, &["run_cancelled", "run_completed"]);
 }
 
@@ -117,7 +141,11 @@ async fn a_resumed_run_is_recovered_like_any_other() {
     house.runtime.cancel(&handle.run_id).await.unwrap();
     house.end_of(&handle.run_id).await;
     house.script.push(Say::Hang);
-    house.runtime.resume(&handle.run_id, None).await.unwrap();
+    house
+        .runtime
+        .resume(&handle.run_id, None, None)
+        .await
+        .unwrap();
     house.script.was_asked.notified().await;
 
     let house = house.again().await;

@@ -146,7 +146,7 @@ async fn taken_up(by: By) {
     let run: RunId = only_run(tools.store()).await.unwrap();
     match by {
         By::Recover => assert_eq!(runtime.recover().await.unwrap()[0].problem, None),
-        By::Resume => drop(runtime.resume(&run, None).await.unwrap()),
+        By::Resume => drop(runtime.resume(&run, None, None).await.unwrap()),
         By::Guide => drop(runtime.guide(&run, "be quick", None).await.unwrap()),
         By::Cancel => drop(runtime.cancel(&run).await.unwrap()),
     }

@@ -99,7 +99,7 @@ async fn take_up(
         } else if !state.is_paused() {
             if rounds.is_some() && !state.is_cancelling() {
                 // It has rounds, and says so.
-                runtime.resume(run, rounds).await?;
+                runtime.resume(run, rounds, None).await?;
             }
             runtime.recover_run(run).await?;
         }
@@ -110,10 +110,7 @@ async fn take_up(
         runtime.wait(run).await?;
     }
     let after = runtime.record(run).await?.last_seq;
-    runtime.resume(run, rounds).await?;
-    if let Some(message) = message {
-        runtime.guide(run, message, None).await?;
-    }
+    runtime.resume(run, rounds, message).await?;
     Ok(after)
 }
 
