@@ -79,7 +79,7 @@ fn a_killed_run_goes_on_where_it_was() {
     assert!(
         doctor
             .stdout
-            .contains("1 have no end, and nobody drives them"),
+            .contains("without an end, and nobody drives them: 1"),
         "{}",
         doctor.stdout
     );

@@ -142,7 +142,7 @@ fn told(unfinished: usize, report: &CheckReport, holder: Option<Holder>, lang: L
             Check::ok(
                 "runs",
                 lang.pick(
-                    format!("{who} drives them; {count} have no end yet"),
+                    format!("{who} drives them; without an end yet: {count}"),
                     format!("由{who}驱动；{count} 次尚未结束"),
                 ),
             )
@@ -150,7 +150,7 @@ fn told(unfinished: usize, report: &CheckReport, holder: Option<Holder>, lang: L
         (count, None) => Check::warn(
             "runs",
             lang.pick(
-                format!("{count} have no end, and nobody drives them"),
+                format!("without an end, and nobody drives them: {count}"),
                 format!("{count} 次没有结束，也没有进程在驱动"),
             ),
             lang.pick(
