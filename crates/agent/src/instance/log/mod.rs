@@ -28,7 +28,7 @@ use tokio::sync::{Mutex, Notify, OwnedMutexGuard, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use self::entry::{Held, kept, standing};
-use self::receipt::Sent;
+use self::receipt::{HandedIn, Sent};
 use crate::run::{AgentRun, Input, Misfit, Stamped};
 use crate::workspace::WorkspaceSession;
 
@@ -392,7 +392,8 @@ impl RunLog {
                 log.0.pending().push_back(sent);
             }
         });
-        let submitted = told.await;
+        let mut handed_in = HandedIn { told, log: self };
+        let submitted = (&mut handed_in.told).await;
         submitted.map_or(Err(StoreError::Closed.into()), |sent| sent.map(Some))
     }
 

@@ -6,8 +6,9 @@ use std::task::{Context, Poll};
 
 use innkeeper_store::StoreError;
 use innkeeper_store::journal::Written;
+use tokio::sync::oneshot;
 
-use super::{Inner, RunLog};
+use super::{Inner, RecordError, RunLog};
 
 /// An entry on its way to the disk.
 pub(super) struct Sent {
@@ -39,6 +40,21 @@ impl Receipt {
 impl Drop for Receipt {
     fn drop(&mut self) {
         if let Some(sent) = self.sent.take() {
+            self.log.0.pending().push_back(sent);
+        }
+    }
+}
+
+/// An entry that somebody else hands in. Whoever does not wait for it leaves it to the log, also when it is through.
+pub(super) struct HandedIn<'l> {
+    pub(super) told: oneshot::Receiver<Result<Sent, RecordError>>,
+    pub(super) log: &'l RunLog,
+}
+
+impl Drop for HandedIn<'_> {
+    fn drop(&mut self) {
+        self.told.close();
+        if let Ok(Ok(sent)) = self.told.try_recv() {
             self.log.0.pending().push_back(sent);
         }
     }

@@ -160,6 +160,34 @@ async fn a_run_stays_while_something_of_it_is_on_its_way() {
     desk.check();
 }
 
+/// The journal had no room at first. By the time that it has, nobody looks.
+#[tokio::test]
+async fn an_entry_that_nobody_hears_of_is_left_to_the_log() {
+    for outcome in [Ok(()), Err(StoreError::QueueFull)] {
+        let desk = parked().await;
+        let leave = Arc::new(Notify::new());
+        desk.next_is(match &outcome {
+            Ok(()) => Fate::Slow(leave.clone()),
+            Err(error) => Fate::SlowAndLost(leave.clone(), error.clone()),
+        });
+        {
+            let submitted = desk
+                .log
+                .submit(vec![guidance("g1", "one")], Brought::default());
+            let mut submitted = std::pin::pin!(submitted);
+            assert!(futures_util::poll!(submitted.as_mut()).is_pending());
+            leave.notify_one();
+            // Whoever hands it in holds the run until it is.
+            desk.log.peek(|_| ()).await;
+        }
+        let rest = desk.log.rest().await;
+        match outcome {
+            Ok(()) => assert_eq!(rest, Rest::Rests),
+            Err(error) => assert_eq!((rest, desk.log.fault()), (Rest::No, Some(error))),
+        }
+    }
+}
+
 #[tokio::test]
 async fn whoever_comes_while_it_is_let_go_of_sees_all_of_it() {
     let desk = parked().await;

@@ -29,6 +29,8 @@ use crate::workspace::{WorkspacePlan, WorkspaceSession};
 pub(super) enum Fate {
     /// Taken only when it is let go.
     Slow(Arc<Notify>),
+    /// The same, but the disk does not.
+    SlowAndLost(Arc<Notify>, StoreError),
     /// Taken at once, and on disk when it is let go.
     Late(Arc<Notify>),
     /// Taken at once, but the disk does not.
@@ -66,6 +68,10 @@ impl RunJournal for Paper {
             Some(Fate::Slow(leave)) => {
                 leave.notified().await;
                 Written::new(async { Ok(()) })
+            }
+            Some(Fate::SlowAndLost(leave, error)) => {
+                leave.notified().await;
+                return Ok(Written::new(async { Err(error) }));
             }
             Some(Fate::Late(leave)) => {
                 self.unwritten.fetch_add(1, Ordering::Relaxed);
