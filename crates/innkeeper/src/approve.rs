@@ -73,7 +73,7 @@ async fn put(question: String, lang: Lang) -> io::Result<Answer> {
         "允许吗？[y] 仅这次，[r] 本次运行，[a] 始终，[N] 不允许：",
     );
     ask::forget_typed();
-    let mut lines = typed::lines()?;
+    let mut lines = typed::answers()?;
     let mut shown = Some(question);
     for _ in 0..MAX_WRONG_ANSWERS {
         let question = shown.take();

@@ -1,5 +1,5 @@
-//! What the person types while a run goes on: one thread for the process reads it, and whoever asks gets the lines that
-//! come after the question.
+//! What the person types while a run goes on: one thread for the process reads it. Whoever asks gets the lines that come
+//! after the question, until it is answered or given up; all others go to whoever listens.
 //!
 //! A line cannot be read for one question and then put back for another: with a thread for each, a question that was given
 //! up would still swallow the answer to the next.
@@ -15,13 +15,19 @@ use crate::limits::{MAX_ANSWER_BYTES, MAX_WRONG_ANSWERS};
 /// There is one standard input.
 static STDIN: Mutex<Option<Typed>> = Mutex::new(None);
 
-/// The lines of the person at the terminal, from now on.
-pub(crate) fn lines() -> io::Result<Lines> {
-    let typed = {
-        let mut stdin = STDIN.lock().unwrap_or_else(PoisonError::into_inner);
-        stdin.get_or_insert_default().clone()
-    };
-    typed.listen(|| io::stdin().lock())
+/// The lines of the person at the terminal, for a question that is put now.
+pub(crate) fn answers() -> io::Result<Lines> {
+    stdin().give(To::Question, || io::stdin().lock())
+}
+
+/// Those that answer no question.
+pub(crate) fn remarks() -> io::Result<Lines> {
+    stdin().give(To::Listener, || io::stdin().lock())
+}
+
+fn stdin() -> Typed {
+    let mut stdin = STDIN.lock().unwrap_or_else(PoisonError::into_inner);
+    stdin.get_or_insert_default().clone()
 }
 
 /// Without its end; nothing if the person closed the input.
@@ -33,28 +39,10 @@ pub(crate) fn read(input: &mut impl BufRead) -> io::Result<Option<String>> {
 
 type Line = io::Result<Option<String>>;
 
-/// What came to somebody who listens.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Heard {
-    Line(String),
-    /// Somebody else asks, and gets what is typed from now on.
-    Taken,
-    End,
-}
-
-/// Where one question hears what is typed.
+/// Where one question, or one who listens, hears what is typed.
 pub(crate) struct Lines(mpsc::Receiver<Line>);
 
 impl Lines {
-    /// For whoever listens all the time, not to one question.
-    pub(crate) async fn hear(&mut self) -> Heard {
-        match self.0.recv().await {
-            None => Heard::Taken,
-            Some(Ok(Some(line))) => Heard::Line(line),
-            Some(Ok(None) | Err(_)) => Heard::End,
-        }
-    }
-
     /// Nothing if there will be no more.
     pub(crate) async fn next(&mut self) -> io::Result<Option<String>> {
         self.0.recv().await.unwrap_or(Ok(None))
@@ -68,15 +56,30 @@ struct Typed(Arc<Mutex<State>>);
 struct State {
     /// Who asked last.
     asking: Option<mpsc::Sender<Line>>,
+    /// Who listens, whenever nobody waits for an answer.
+    listening: Option<mpsc::Sender<Line>>,
     is_read: bool,
 }
 
+#[derive(Clone, Copy)]
+enum To {
+    Question,
+    Listener,
+}
+
 impl Typed {
-    /// Lines go to whoever asked last; what is typed while nobody asks is forgotten.
-    fn listen<R: BufRead>(&self, open: impl FnOnce() -> R + Send + 'static) -> io::Result<Lines> {
+    /// What is typed while nobody asks or listens is forgotten.
+    fn give<R: BufRead>(
+        &self,
+        to: To,
+        open: impl FnOnce() -> R + Send + 'static,
+    ) -> io::Result<Lines> {
         let (sender, lines) = mpsc::channel(MAX_WRONG_ANSWERS);
         let mut state = self.state();
-        state.asking = Some(sender);
+        match to {
+            To::Question => state.asking = Some(sender),
+            To::Listener => state.listening = Some(sender),
+        }
         if !state.is_read {
             let typed = self.clone();
             // No thread of the runtime, which would be waited for at the end: the person may never type anything.
@@ -92,11 +95,13 @@ impl Typed {
             let line = read(&mut input);
             let is_last = !matches!(line, Ok(Some(_)));
             let mut state = self.state();
-            if let Some(asking) = &state.asking {
-                // It has been given up, or has had more answers than it asks for.
-                let _ = asking.try_send(line);
+            let asking = state.asking.as_ref().filter(|asking| !asking.is_closed());
+            if let Some(hearer) = asking.or(state.listening.as_ref()) {
+                // It has been given up, or has had more than it takes.
+                let _ = hearer.try_send(line);
             }
             if is_last {
+                // Whoever has not heard of the end hears of it by this.
                 *state = State::default();
                 return;
             }
@@ -126,9 +131,9 @@ mod tests {
     async fn a_question_that_was_given_up_takes_no_answer_from_the_next() {
         let typed = Typed::default();
         let (reader, mut person) = io::pipe().unwrap();
-        let given_up = typed.listen(opened(reader)).unwrap();
+        let given_up = typed.give(To::Question, opened(reader)).unwrap();
         drop(given_up);
-        let mut next = typed.listen(nothing_to_open).unwrap();
+        let mut next = typed.give(To::Question, nothing_to_open).unwrap();
         person.write_all(b"n\n").unwrap();
         assert_eq!(next.next().await.unwrap().as_deref(), Some("n"));
     }
@@ -137,13 +142,13 @@ mod tests {
     async fn what_one_question_did_not_take_is_no_answer_to_the_next() {
         let typed = Typed::default();
         let (reader, mut person) = io::pipe().unwrap();
-        let mut first = typed.listen(opened(reader)).unwrap();
+        let mut first = typed.give(To::Question, opened(reader)).unwrap();
         person.write_all(b"what\r\ny\ny\n").unwrap();
         for said in ["what", "y", "y"] {
             assert_eq!(first.next().await.unwrap().as_deref(), Some(said));
         }
         drop(first);
-        let mut next = typed.listen(nothing_to_open).unwrap();
+        let mut next = typed.give(To::Question, nothing_to_open).unwrap();
         person.write_all(b"n\n").unwrap();
         assert_eq!(next.next().await.unwrap().as_deref(), Some("n"));
     }
@@ -153,7 +158,7 @@ mod tests {
         let typed = Typed::default();
         for answer in ["y", "n"] {
             let (reader, mut person) = io::pipe().unwrap();
-            let mut asked = typed.listen(opened(reader)).unwrap();
+            let mut asked = typed.give(To::Question, opened(reader)).unwrap();
             person.write_all(format!("{answer}\n").as_bytes()).unwrap();
             drop(person);
             assert_eq!(asked.next().await.unwrap().as_deref(), Some(answer));
@@ -162,20 +167,26 @@ mod tests {
         }
     }
 
+    /// Whoever comes first, and however often somebody begins to listen.
     #[tokio::test]
-    async fn a_listener_knows_whether_it_was_interrupted_or_the_input_ended() {
+    async fn a_listener_takes_nothing_from_a_question() {
         let typed = Typed::default();
         let (reader, mut person) = io::pipe().unwrap();
-        let mut listening = typed.listen(opened(reader)).unwrap();
+        let mut listening = typed.give(To::Listener, opened(reader)).unwrap();
+        let hears = async |lines: &mut Lines| lines.next().await.unwrap();
         person.write_all(b"faster\n").unwrap();
-        assert_eq!(listening.hear().await, Heard::Line("faster".to_owned()));
-        let mut question = typed.listen(nothing_to_open).unwrap();
-        assert_eq!(listening.hear().await, Heard::Taken);
+        assert_eq!(hears(&mut listening).await.as_deref(), Some("faster"));
+        let mut question = typed.give(To::Question, nothing_to_open).unwrap();
+        let mut listening = typed.give(To::Listener, nothing_to_open).unwrap();
         person.write_all(b"y\n").unwrap();
-        assert_eq!(question.next().await.unwrap().as_deref(), Some("y"));
-        let mut listening = typed.listen(nothing_to_open).unwrap();
+        assert_eq!(hears(&mut question).await.as_deref(), Some("y"));
+        drop(question);
+        person.write_all(b"slower\n").unwrap();
+        assert_eq!(hears(&mut listening).await.as_deref(), Some("slower"));
+        let mut question = typed.give(To::Question, nothing_to_open).unwrap();
         drop(person);
-        assert_eq!(listening.hear().await, Heard::End);
+        assert_eq!(hears(&mut question).await, None);
+        assert_eq!(hears(&mut listening).await, None);
     }
 
     /// More than any question asks for, and nobody who reads them: the reader is not held up.
@@ -183,7 +194,7 @@ mod tests {
     async fn who_types_without_end_fills_nothing() {
         let typed = Typed::default();
         let (reader, mut person) = io::pipe().unwrap();
-        let mut asked = typed.listen(opened(reader)).unwrap();
+        let mut asked = typed.give(To::Question, opened(reader)).unwrap();
         person.write_all(&b"x\n".repeat(100)).unwrap();
         drop(person);
         let mut heard = 0;

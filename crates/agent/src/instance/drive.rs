@@ -100,7 +100,8 @@ impl AgentInstance {
             // The next request goes to the disk with what came before it, and so does the first call of a reply;
             // everything else may take its time.
             let takes_along = matches!(step, Step::Ask { .. } | Step::RunBlock { .. });
-            if !takes_along && self.log.send_held().await.is_err() {
+            // What the journal does not take has changed the run, which shows in its next step.
+            if !takes_along && let Err(RecordError::Journal(_)) = self.log.send_held().await {
                 break;
             }
             match step {

@@ -157,7 +157,7 @@ impl RunFault {
                 "{count} runs begin with '{}'; give more of the id",
                 shown(given)
             ),
-            Self::NoMessage => "there is nothing to do: give a message (innkeeper run \"Roll 2d6\"), or - to read it from standard input".to_owned(),
+            Self::NoMessage => "the message is missing: say what the agent is to do, as in \"Roll 2d6\", or give - to read it from standard input".to_owned(),
             Self::TwoProfiles => "the profile stands here twice; give it with --profile or as the first of two words".to_owned(),
             Self::Refused(error) => refused(error, Lang::En),
             Self::Failed { message: said, .. } => in_words(said, Lang::En),

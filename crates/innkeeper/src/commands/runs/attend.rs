@@ -25,7 +25,7 @@ use crate::failure::{Failure, RunFault, Said, cause, in_words};
 use crate::limits::{EVENTS_PAGE, WATCH_EVERY};
 use crate::output::Screen;
 use crate::runtime::Stop;
-use crate::typed::{self, Heard, Lines};
+use crate::typed::{self, Lines};
 
 pub(super) struct Attendant<'s> {
     runtime: AgentRuntime,
@@ -42,19 +42,12 @@ pub(super) struct Attendant<'s> {
     /// Of a later round: it waits until what came of the calls before it is shown.
     held: Option<LiveUpdate>,
     /// Nothing if nobody is there, or if what they type is for others.
-    typed: Typed,
+    typed: Option<Lines>,
     /// Number of the last event that was seen.
     seen: u64,
     memory: Memory,
     published: u64,
     interrupted: bool,
-}
-
-enum Typed {
-    Heard(Lines),
-    /// Somebody else asks the person something.
-    Lent,
-    Closed,
 }
 
 /// A line of `--json`.
@@ -89,10 +82,7 @@ impl<'s> Attendant<'s> {
                 .runtime
                 .follow_live(of.run)
                 .filter(|_| of.timeline.is_live()),
-            typed: match hears.then(typed::lines) {
-                Some(Ok(lines)) => Typed::Heard(lines),
-                Some(Err(_)) | None => Typed::Closed,
-            },
+            typed: hears.then(typed::remarks).and_then(Result::ok),
             runtime: of.runtime.clone(),
             run: of.run.clone(),
             screen: of.screen,
@@ -273,7 +263,8 @@ impl<'s> Attendant<'s> {
                     }
                 }
                 heard = next_line(&mut self.typed), if shows => self.typed_in(heard).await,
-                _ = ticks.tick() => self.listen_again(),
+                // Somebody may have begun or ended to ask.
+                _ = ticks.tick() => {}
             }
         }
     }
@@ -344,10 +335,10 @@ impl<'s> Attendant<'s> {
         }
     }
 
-    async fn typed_in(&mut self, heard: Heard) {
+    async fn typed_in(&mut self, heard: Option<String>) {
         match heard {
-            Heard::Line(text) if text.trim().is_empty() => self.timeline.was_typed(),
-            Heard::Line(text) => {
+            Some(text) if text.trim().is_empty() => self.timeline.was_typed(),
+            Some(text) => {
                 self.timeline.was_typed();
                 let told = self.runtime.guide(&self.run, &text, None).await;
                 if let Err(error) = told {
@@ -355,15 +346,7 @@ impl<'s> Attendant<'s> {
                     self.timeline.remark(&said, &said);
                 }
             }
-            Heard::Taken => self.typed = Typed::Lent,
-            Heard::End => self.typed = Typed::Closed,
-        }
-    }
-
-    /// The question has been answered: what is typed from now on is for the run.
-    fn listen_again(&mut self) {
-        if matches!(self.typed, Typed::Lent) && !Asking::is_under_way() {
-            self.typed = typed::lines().map_or(Typed::Closed, Typed::Heard);
+            None => self.typed = None,
         }
     }
 }
@@ -410,10 +393,11 @@ async fn next_words(live: &mut Option<LiveFollower>) -> Option<LiveUpdate> {
     }
 }
 
-async fn next_line(typed: &mut Typed) -> Heard {
+/// None at the end of the input.
+async fn next_line(typed: &mut Option<Lines>) -> Option<String> {
     match typed {
-        Typed::Heard(lines) => lines.hear().await,
-        Typed::Lent | Typed::Closed => std::future::pending().await,
+        Some(lines) => lines.next().await.ok().flatten(),
+        None => std::future::pending().await,
     }
 }
 
