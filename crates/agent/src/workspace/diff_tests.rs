@@ -417,3 +417,97 @@ proptest! {
         }
     }
 }
+
+/// One thing that happens to files.
+#[derive(Debug, Clone)]
+enum Deed {
+    Write(u8, String),
+    Append(u8, String),
+    Delete(u8),
+    Move(u8, u8),
+    Checkpoint,
+}
+
+fn deed() -> impl Strategy<Value = Deed> {
+    let file = || 0..6_u8;
+    prop_oneof![
+        3 => (file(), text()).prop_map(|(file, text)| Deed::Write(file, text)),
+        2 => (file(), text()).prop_map(|(file, text)| Deed::Append(file, text)),
+        1 => file().prop_map(Deed::Delete),
+        1 => (file(), file()).prop_map(|(from, to)| Deed::Move(from, to)),
+        3 => Just(Deed::Checkpoint),
+    ]
+}
+
+type Files = std::collections::BTreeMap<String, String>;
+
+fn done(files: &mut Files, deed: &Deed) {
+    let path = |file: &u8| format!("output/{file}.md");
+    match deed {
+        Deed::Write(file, text) => drop(files.insert(path(file), text.clone())),
+        Deed::Append(file, text) => files.entry(path(file)).or_default().push_str(text),
+        Deed::Delete(file) => drop(files.remove(&path(file))),
+        Deed::Move(from, to) => {
+            let moved = files.remove(&path(from));
+            files.extend(moved.map(|text| (path(to), text)));
+        }
+        Deed::Checkpoint => {}
+    }
+}
+
+/// What somebody makes of it who has only the files before and the diff.
+fn followed(before: &Files, diff: &[FileDiff]) -> Files {
+    let mut files = before.clone();
+    for file in diff {
+        let old_path = file.old_path.as_ref().unwrap_or(&file.path);
+        let old = before.get(old_path).cloned().unwrap_or_default();
+        let new = match &file.unified_diff {
+            Some(diff) => patched(&old, diff),
+            None => old,
+        };
+        match file.status {
+            FileStatus::Deleted => {
+                assert_eq!(new, "");
+                files.remove(&file.path);
+            }
+            FileStatus::Renamed => {
+                files.remove(old_path);
+                files.insert(file.path.clone(), new);
+            }
+            _ => drop(files.insert(file.path.clone(), new)),
+        }
+    }
+    files
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn whatever_happened_a_diff_leads_from_any_checkpoint_to_any_other(deeds in proptest::collection::vec(deed(), 1..40)) {
+        let mut files = Files::new();
+        let mut checkpoints = vec![files.clone()];
+        for deed in &deeds {
+            done(&mut files, deed);
+            if matches!(deed, Deed::Checkpoint) {
+                checkpoints.push(files.clone());
+            }
+        }
+        let mut desk = Desk::default();
+        let trees: Vec<Tree> = checkpoints
+            .iter()
+            .map(|files| {
+                let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+                desk.tree(&files)
+            })
+            .collect();
+        for (before, from) in checkpoints.iter().zip(&trees) {
+            for (after, to) in checkpoints.iter().zip(&trees) {
+                let (diff, totals) = desk.compare(from, to, &[]);
+                prop_assert_eq!(&followed(before, &diff), after);
+                prop_assert_eq!(totals.noted, 0);
+                prop_assert_eq!(diff.is_empty(), before == after);
+                prop_assert!(diff.iter().all(|file| file.status != FileStatus::Unchanged));
+            }
+        }
+    }
+}
