@@ -132,6 +132,8 @@ pub const MAX_TREE_FILES: usize = 50_000;
 pub const COMPARE_BYTES: usize = 64 * 1024;
 /// Checkpoints in a row that are told as differences before one is told whole again: what reading one goes through at most.
 pub const MAX_CHECKPOINT_CHAIN: i64 = 128;
+/// Files of a tree from which on it is worth being told as a difference; a smaller one is as well told whole each time.
+pub const MIN_KNOWN_TREE_FILES: usize = 8;
 /// Trees of checkpoints that are kept in mind to tell the next ones apart from, and files in all of them.
 pub const MAX_KNOWN_TREES: usize = 10_000;
 pub const MAX_KNOWN_TREE_FILES: usize = 250_000;

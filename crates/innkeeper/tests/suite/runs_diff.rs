@@ -25,7 +25,7 @@ fn a_diff_is_a_patch_in_a_pipe() {
         "--- a/output/main.md\n+++ b/output/main.md\n@@ ",
         "\n-",
         "\n+",
-        "\n Dear guest,\n",
+        "\n Yours, the keeper\n",
     ]);
     for words in [
         &["cp_000002"][..],
@@ -47,7 +47,7 @@ fn a_diff_is_a_patch_in_a_pipe() {
     house.run(&["runs", "diff", "last", "--stat"]).shows(&[
         "added",
         "output/main.md",
-        "1 files changed, ",
+        "1 file changed, ",
     ]);
     house
         .run(&["runs", "diff", "last", "2", "--path", "output/main.md"])

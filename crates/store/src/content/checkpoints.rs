@@ -16,7 +16,9 @@ use super::{BlobId, Tree, TreeFile, written};
 use crate::StoreError;
 use crate::database::Database;
 use crate::journal::sum;
-use crate::limits::{MAX_CHECKPOINT_CHAIN, MAX_KNOWN_TREE_FILES, MAX_KNOWN_TREES};
+use crate::limits::{
+    MAX_CHECKPOINT_CHAIN, MAX_KNOWN_TREE_FILES, MAX_KNOWN_TREES, MIN_KNOWN_TREE_FILES,
+};
 use crate::writer::lock;
 
 /// The tree that was written last for each run, by the number of the run.
@@ -44,6 +46,10 @@ impl KnownTrees {
     fn remember(&self, run: i64, base: Base) {
         let mut known = lock(&self.0);
         let files = base.tree.0.len();
+        if files < MIN_KNOWN_TREE_FILES {
+            drop(known);
+            return self.forget(run);
+        }
         let is_full = known.trees.len() >= MAX_KNOWN_TREES;
         if is_full || known.files.saturating_add(files) > MAX_KNOWN_TREE_FILES {
             // The next of each run is told whole.

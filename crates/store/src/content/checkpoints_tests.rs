@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use innkeeper_protocol::event::{CheckpointCreated, CheckpointId, RunEventKind};
 use sqlx::Row;
 
@@ -185,25 +183,27 @@ async fn what_was_not_written_is_no_base() {
     let store = Store::in_memory().await.unwrap();
     begin(&store, "r", 1).await;
     let (blobs, files): (Vec<_>, Vec<_>) = ["a", "b", "c", "d"].map(file).into_iter().unzip();
-    let tree = |paths: &[(&str, usize)]| -> Tree {
-        let files = paths
-            .iter()
-            .map(|(path, at)| ((*path).to_owned(), files[*at].clone()));
-        Tree(files.collect::<BTreeMap<_, _>>())
+    // Enough of them that differences are told.
+    let tree = |changed: &[(usize, usize)]| -> Tree {
+        let mut tree = Tree::default();
+        let first = (0..10).map(|path| (path, 0));
+        for (path, content) in first.chain(changed.iter().copied()) {
+            tree.0.insert(path.to_string(), files[content].clone());
+        }
+        tree
     };
-    let base = [("1", 0), ("2", 0), ("3", 0), ("4", 0)];
-    let first = tree(&base);
+    let first = tree(&[]);
     let journal = store.journal();
     let entry = checkpoint("r", 2, 1, blobs.clone(), first.clone());
     journal.append(entry).await.unwrap();
     // One that is refused, whatever it would have been.
-    let refused = tree(&[("1", 0), ("2", 1), ("3", 0), ("4", 0)]);
+    let refused = tree(&[(2, 1)]);
     let gap = checkpoint("r", 9, 2, Vec::new(), refused);
     assert_eq!(journal.append(gap).await.unwrap_err().code(), "store.gap");
-    let second = tree(&[("1", 0), ("2", 0), ("3", 2), ("4", 0)]);
+    let second = tree(&[(3, 2)]);
     let entry = checkpoint("r", 3, 2, Vec::new(), second.clone());
     // Two that are on their way at once.
-    let third = tree(&[("1", 0), ("2", 0), ("3", 2), ("4", 3)]);
+    let third = tree(&[(3, 2), (4, 3)]);
     let next = checkpoint("r", 4, 3, Vec::new(), third.clone());
     let (one, two) = (journal.submit(entry).await, journal.submit(next).await);
     one.unwrap().wait().await.unwrap();

@@ -57,7 +57,10 @@ fn stat(diff: &RunDiff, screen: &Screen) -> Result<(), Failure> {
     let files = totals.added + totals.modified + totals.deleted + totals.renamed;
     let (added, removed) = (totals.added_lines, totals.removed_lines);
     screen.text(&screen.pick(
-        format!("{files} files changed, {added} lines added, {removed} removed"),
+        match files {
+            1 => format!("1 file changed, {added} lines added, {removed} removed"),
+            files => format!("{files} files changed, {added} lines added, {removed} removed"),
+        },
         format!("改动了 {files} 个文件，增加 {added} 行，删除 {removed} 行"),
     ))
 }
