@@ -194,3 +194,29 @@ pub(crate) const MAX_RESPONSE_ID_CHARS: usize = 256;
 pub(crate) const MAX_DECLARED_LISTS: usize = 32;
 /// Lists of tools in the words of profiles that are kept for the next run.
 pub(crate) const MAX_OFFERS: usize = 32;
+
+// Comparing workspaces.
+
+/// Lines around a change.
+pub const DIFF_CONTEXT_LINES: usize = 3;
+/// Largest file that is compared line by line, before and after; of larger ones it is said that they differ.
+pub const MAX_DIFF_FILE_BYTES: u64 = 1024 * 1024;
+/// Bytes of contents that one comparison reads, and bytes of lines that it gives: of one file, and of all.
+pub const MAX_DIFF_READ_BYTES: u64 = 32 * 1024 * 1024;
+pub const MAX_FILE_DIFF_BYTES: usize = 256 * 1024;
+pub const MAX_DIFF_BYTES: usize = 4 * 1024 * 1024;
+/// How long lines are compared, in one file and in all of them; what is left then is told in larger pieces, or not at all.
+pub const FILE_DIFF_TIME: Duration = Duration::from_millis(500);
+pub const DIFF_TIME: Duration = Duration::from_secs(3);
+/// Of two texts that are one file under two names, so much is the same, in percent.
+pub const RENAME_SHARE: u64 = 60;
+/// Files that are gone, and files that are new, which are compared with each other to find out; and the largest of them.
+pub const MAX_RENAME_CANDIDATES: usize = 64;
+pub const MAX_RENAME_BYTES: u64 = 256 * 1024;
+/// Paths that a comparison may be narrowed down to.
+pub const MAX_DIFF_PATHS: usize = 200;
+/// Checkpoints that are listed at once: without their files, and with them.
+pub const MAX_CHECKPOINTS_PAGE: usize = 1_000;
+pub const MAX_CHECKPOINTS_WITH_FILES: usize = 20;
+/// Paths that a checkpoint in a list names as changed.
+pub const MAX_CHANGED_PATHS: usize = 20;

@@ -26,8 +26,8 @@ pub(crate) use profiles::{ProfilesCommand, ProfilesListArgs, ProfilesShowArgs};
 #[cfg(test)]
 pub(crate) use runs::STATUSES;
 pub(crate) use runs::{
-    RunArgs, RunsCancelArgs, RunsCommand, RunsDeleteArgs, RunsEventsArgs, RunsExportArgs,
-    RunsGuideArgs, RunsListArgs, RunsResumeArgs, RunsShowArgs,
+    RunArgs, RunsCancelArgs, RunsCheckpointsArgs, RunsCommand, RunsDeleteArgs, RunsDiffArgs,
+    RunsEventsArgs, RunsExportArgs, RunsGuideArgs, RunsListArgs, RunsResumeArgs, RunsShowArgs,
 };
 pub(crate) use tools::{
     AuditArgs, GrantsArgs, ListArgs, ManifestArgs, ShowArgs, ToolCallArgs, ToolsCommand,

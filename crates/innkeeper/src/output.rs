@@ -77,6 +77,31 @@ impl Screen {
         written.and_then(|()| out.flush()).map_err(Failure::writing)
     }
 
+    /// Lines, each in its colour where a person wants colours; elsewhere as they are.
+    pub(crate) fn painted(&self, lines: &[(Colour, &str)]) -> Result<(), Failure> {
+        let wanted = |name: &str| std::env::var_os(name).is_none_or(|value| value.is_empty());
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let is_coloured = self.terminal && wanted("NO_COLOR") && !is_dumb;
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        let mut write = |colour: Colour, line: &str| {
+            let (line, end) = match line.strip_suffix('\n') {
+                Some(line) => (line, "\n"),
+                None => (line, ""),
+            };
+            match (colour.code(), self.terminal) {
+                (Some(code), true) if is_coloured => {
+                    write!(out, "\u{1b}[{code}m{}\u{1b}[0m{end}", printable(line))
+                }
+                (_, true) => write!(out, "{}{end}", printable(line)),
+                (_, false) => write!(out, "{line}{end}"),
+            }
+        };
+        let written = lines
+            .iter()
+            .try_for_each(|(colour, line)| write(*colour, line));
+        written.and_then(|()| out.flush()).map_err(Failure::writing)
+    }
+
     /// Whether a person reads standard output as it is written.
     pub(crate) fn is_terminal(&self) -> bool {
         self.terminal
@@ -98,6 +123,30 @@ impl Screen {
     /// Whether somebody sees what is shown while work goes on.
     pub(crate) fn shows_progress(&self) -> bool {
         !self.quiet && io::stderr().is_terminal()
+    }
+}
+
+/// What a line is, for those who see colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Colour {
+    Plain,
+    Heading,
+    Place,
+    Added,
+    Removed,
+    Aside,
+}
+
+impl Colour {
+    fn code(self) -> Option<&'static str> {
+        match self {
+            Self::Plain => None,
+            Self::Heading => Some("1"),
+            Self::Place => Some("36"),
+            Self::Added => Some("32"),
+            Self::Removed => Some("31"),
+            Self::Aside => Some("2"),
+        }
     }
 }
 

@@ -126,8 +126,17 @@ pub const MAX_INLINE_BYTES: usize = 64 * 1024;
 pub const MAX_BLOB_BYTES: usize = 256 * 1024 * 1024;
 /// Largest tree in its canonical form. Trees are always in the database.
 pub const MAX_TREE_BYTES: usize = 8 * 1024 * 1024;
+/// Files of a tree that comes with a checkpoint.
+pub const MAX_TREE_FILES: usize = 50_000;
 /// Bytes of a file that are compared at once with what is brought.
 pub const COMPARE_BYTES: usize = 64 * 1024;
+/// Checkpoints in a row that are told as differences before one is told whole again: what reading one goes through at most.
+pub const MAX_CHECKPOINT_CHAIN: i64 = 128;
+/// Files of a tree from which on it is worth being told as a difference; a smaller one is as well told whole each time.
+pub const MIN_KNOWN_TREE_FILES: usize = 8;
+/// Trees of checkpoints that are kept in mind to tell the next ones apart from, and files in all of them.
+pub const MAX_KNOWN_TREES: usize = 10_000;
+pub const MAX_KNOWN_TREE_FILES: usize = 250_000;
 /// Contents that a sweep removes in one transaction.
 pub const SWEEP_PAGE: i64 = 2_000;
 

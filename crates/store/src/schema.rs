@@ -17,6 +17,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0004_runs.sql"),
     include_str!("../migrations/0005_states.sql"),
     include_str!("../migrations/0006_repairs.sql"),
+    include_str!("../migrations/0007_checkpoints.sql"),
 ];
 
 /// "INNK": whose file this is.

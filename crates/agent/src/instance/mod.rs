@@ -5,6 +5,8 @@
 
 mod binding;
 mod calls;
+mod checkpoints;
+mod compare;
 mod deliberate;
 mod door;
 mod drive;
@@ -29,6 +31,8 @@ mod start;
 mod steer;
 mod tap;
 
+pub use checkpoints::{CheckpointFile, CheckpointPage, CheckpointQuery, CheckpointView};
+pub use compare::{DiffEnd, DiffQuery, RunDiff};
 pub use error::{AgentError, WaitError};
 pub use live::{LiveCall, LiveFollower, LiveTurn, LiveUpdate};
 pub use mailbox::{Mailbox, RunMessage};

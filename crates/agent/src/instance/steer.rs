@@ -174,7 +174,7 @@ impl AgentRuntime {
 
     /// Feeds it to the run as it is at work here, or as its journal has it, and drives the run on. What the run does not
     /// take changes nothing; where `is_done` says so, it need not.
-    async fn feed(
+    pub(super) async fn feed(
         &self,
         run: &RunId,
         inputs: Vec<Input>,

@@ -40,6 +40,9 @@ impl AgentRun {
                 client_guidance_id,
                 text,
             } => self.guidance_submitted(guidance_id, client_guidance_id.as_deref(), text, out),
+            Input::CheckpointRequested { request_id, note } => {
+                self.checkpoint_requested(request_id, note.as_deref(), out);
+            }
             Input::ModelAsked {
                 keep,
                 add,

@@ -56,6 +56,26 @@ impl AgentRun {
         before != file.new
     }
 
+    /// The files are as they were before; only now they have a name.
+    pub(super) fn checkpoint_requested(
+        &mut self,
+        request_id: &str,
+        note: Option<&str>,
+        out: &mut Out,
+    ) {
+        self.checkpoint("requested", out);
+        let last = out.last_mut().map(|draft| &mut draft.kind);
+        if let Some(RunEventKind::CheckpointCreated(created)) = last {
+            let mut tell = |key: &str, value: &str| {
+                created.extra.insert(key.to_owned(), value.into());
+            };
+            tell("requestId", request_id);
+            if let Some(note) = note {
+                tell("note", note);
+            }
+        }
+    }
+
     pub(super) fn checkpoint(&mut self, reason: &str, out: &mut Out) -> CheckpointId {
         self.workspace.checkpoints += 1;
         let id = checkpoint_id(self.workspace.checkpoints);

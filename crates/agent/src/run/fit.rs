@@ -40,6 +40,7 @@ impl AgentRun {
                 self.check_answer(commit)
             }
             Input::GuidanceSubmitted { .. } => Err(deaf("is over")),
+            Input::CheckpointRequested { .. } => Err(settled("is over")),
             _ => Err(Misfit {
                 why: Why::Over,
                 message: "The run is over".to_owned(),
@@ -57,6 +58,7 @@ impl AgentRun {
             Input::CommitFailed { commit, .. } => self.check_answer(commit),
             Input::CancelRequested => Err(Misfit::already("The run is being ended")),
             Input::GuidanceSubmitted { .. } => Err(deaf("is being ended")),
+            Input::CheckpointRequested { .. } => Err(settled("is being ended")),
             _ => Err(Misfit {
                 why: Why::Cancelling,
                 message: "The run is being ended, so nothing new begins in it".to_owned(),
@@ -72,6 +74,7 @@ impl AgentRun {
             | Input::Recovered
             | Input::Failed { .. }
             | Input::GuidanceSubmitted { .. }
+            | Input::CheckpointRequested { .. }
             | Input::TaskEnded { .. }
             | Input::CommitResolved { .. }
             | Input::CommitFailed { .. }
@@ -91,6 +94,10 @@ impl AgentRun {
                 text,
                 ..
             } => self.check_guidance(client_guidance_id.as_deref(), text),
+            Input::CheckpointRequested { .. } if self.phase == Phase::Preparing => {
+                Err(settled("has only begun"))
+            }
+            Input::CheckpointRequested { .. } => Ok(()),
             Input::ModelAsked {
                 keep,
                 add,
@@ -342,6 +349,16 @@ impl AgentRun {
 }
 
 /// Nobody listens any more.
+fn settled(why: &str) -> Misfit {
+    Misfit::refused(
+        ErrorCode::AgentValidationError,
+        "agent.checkpoint_unavailable",
+        format!(
+            "The run {why}, so its files do not change and need no checkpoint; 'start' and 'now' name them"
+        ),
+    )
+}
+
 fn deaf(why: &str) -> Misfit {
     Misfit::refused(
         ErrorCode::AgentGuidanceInvalid,

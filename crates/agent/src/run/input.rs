@@ -49,6 +49,12 @@ pub enum Input {
         client_guidance_id: Option<String>,
         text: String,
     },
+    /// Somebody wants the files as they are now to be found again. `note` is why, in their words.
+    CheckpointRequested {
+        request_id: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+    },
     /// The model is about to be asked. The first `keep` messages are those that were sent before; `add` follows them.
     ModelAsked {
         keep: usize,

@@ -29,7 +29,7 @@ pub fn response_path(round: u32) -> String {
     format!("model-responses/round-{round:03}.json")
 }
 
-pub(super) fn checkpoint_id(number: u64) -> CheckpointId {
+pub fn checkpoint_id(number: u64) -> CheckpointId {
     CheckpointId::new(format!("cp_{number:06}"))
 }
 

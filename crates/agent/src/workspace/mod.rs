@@ -4,11 +4,14 @@
 //! which takes effect when the run's journal has it. So a write happens once or not at all, whatever ends the process.
 //!
 //! - Pure: [`state`], `reads.rs` (what an agent was shown), `path.rs`, `plan.rs` (roots), `staging.rs` (what open calls did),
-//!   `find.rs` (searching), `lines.rs`, `ids.rs`.
+//!   `find.rs` (searching), `lines.rs`, `ids.rs`, [`diff`] (what is different between two of them).
 //! - [`WorkspaceSession`] is the workspace of a live run, [`Workspaces`] all of them; `tools/` work on those.
 //! - [`RunDoor`] is what tools ask of the run. [`persist`] keeps a root for later runs; [`host`] is what hosts may read.
 
 mod cache;
+pub mod diff;
+mod diff_lines;
+mod diff_renames;
 mod door;
 mod fault;
 pub(crate) mod find;

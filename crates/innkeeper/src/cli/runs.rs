@@ -33,6 +33,7 @@ Examples:
   innkeeper runs show last                            What happened in the newest
   innkeeper runs resume --all                         Go on with all that have no end
   innkeeper runs events 0197 --follow                 See what happens in a run of another process
+  innkeeper runs diff last                            What it has changed, in which lines
   innkeeper runs guide last \"Make it shorter\"         Say something to a run of another process
   innkeeper runs export last --output run.json        All of it in one file
 
@@ -62,6 +63,27 @@ Examples:
   innkeeper runs events last --json | jq -c 'select(.type == \"tool_call_failed\")'
 
 Without --after the last events are shown. With --json each is a line as the journal has it.";
+
+const CHECKPOINTS: &str = "\
+Examples:
+  innkeeper runs checkpoints last
+  innkeeper runs checkpoints last cp_000003           One of them, with all its files
+  innkeeper runs checkpoints last --json | jq -r '.checkpoints[] | [.id, .reason] | @tsv'
+
+A checkpoint is made at each write, patch and commit. A file as it was then: \
+innkeeper runs show last --file checkpoints/cp_000003/output/main.md";
+
+const DIFF: &str = "\
+Examples:
+  innkeeper runs diff last                            All that a run has changed
+  innkeeper runs diff last cp_000003                  Since that checkpoint
+  innkeeper runs diff last cp_000003 cp_000007        Between two checkpoints
+  innkeeper runs diff last --path output --stat       Which files of a folder, and how many lines
+  innkeeper runs diff last > run.patch                For patch -p1 and git apply
+
+FROM and TO are checkpoints (cp_000003, or 3), `start` for what the run began with, or `now`. What is not compared line \
+by line (no text, too large, too much) is named in a line that begins with #. With --json: runId, fromCheckpointId, \
+toCheckpointId, files and totals.";
 
 const RESUME: &str = "\
 Examples:
@@ -169,6 +191,12 @@ pub(crate) enum RunsCommand {
     /// Print the events of a run
     #[command(after_help = EVENTS, args_override_self = true, max_term_width = 100)]
     Events(RunsEventsArgs),
+    /// List the checkpoints of a run, or show the files of one
+    #[command(after_help = CHECKPOINTS, args_override_self = true, max_term_width = 100)]
+    Checkpoints(RunsCheckpointsArgs),
+    /// Show what a run has changed, between any two of its checkpoints
+    #[command(after_help = DIFF, args_override_self = true, max_term_width = 100)]
+    Diff(RunsDiffArgs),
     /// Go on with a run that was interrupted, paused, cancelled or failed
     #[command(after_help = RESUME, args_override_self = true, max_term_width = 100)]
     Resume(RunsResumeArgs),
@@ -249,6 +277,35 @@ pub(crate) struct RunsEventsArgs {
     /// Go on with those that come, until the run is over
     #[arg(long)]
     pub(crate) follow: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunsCheckpointsArgs {
+    /// Its id, the beginning of it, or `last`
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    /// Only this one, with all its files
+    #[arg(value_name = "CHECKPOINT")]
+    pub(crate) checkpoint: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunsDiffArgs {
+    /// Its id, the beginning of it, or `last`
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    /// A checkpoint, `start` or `now`
+    #[arg(value_name = "FROM", default_value = "start")]
+    pub(crate) from: String,
+    /// A checkpoint, `start` or `now`
+    #[arg(value_name = "TO", default_value = "now")]
+    pub(crate) to: String,
+    /// Only this file, or the files of this folder; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub(crate) path: Vec<String>,
+    /// Only which files, and how many lines of each
+    #[arg(long)]
+    pub(crate) stat: bool,
 }
 
 #[derive(Debug, Args)]

@@ -46,6 +46,21 @@ pub(super) const ARGUMENTS: &[(&str, &str, &str)] = &[
     ("runs events", "after", "只要这个编号之后的事件"),
     ("runs events", "limit", "最多多少个 [默认：100]"),
     ("runs events", "follow", "继续显示新的事件，直到运行结束"),
+    ("runs checkpoints", "run", RUN_ID),
+    (
+        "runs checkpoints",
+        "checkpoint",
+        "只看这一个检查点及其全部文件",
+    ),
+    ("runs diff", "run", RUN_ID),
+    ("runs diff", "from", "检查点、start 或 now [默认：start]"),
+    ("runs diff", "to", "检查点、start 或 now [默认：now]"),
+    (
+        "runs diff",
+        "path",
+        "只看这个文件，或这个文件夹中的文件；可重复",
+    ),
+    ("runs diff", "stat", "只列出哪些文件，各有多少行"),
     ("runs resume", "run", RUN_ID),
     ("runs resume", "all", "所有没有结束的运行"),
     ("runs resume", "rounds", "比原来多允许几次模型请求"),
@@ -69,6 +84,16 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
         SHOW,
     ),
     ("runs events", "输出一次运行的事件", EVENTS),
+    (
+        "runs checkpoints",
+        "列出一次运行的检查点，或显示其中一个的文件",
+        CHECKPOINTS,
+    ),
+    (
+        "runs diff",
+        "显示一次运行改动了什么，可在任意两个检查点之间比较",
+        DIFF,
+    ),
     ("runs resume", "继续被中断、暂停、取消或失败的运行", RESUME),
     ("runs guide", "对另一个进程中的运行说一句话", GUIDE),
     ("runs cancel", "取消一次运行，不论由谁驱动", CANCEL),
@@ -106,6 +131,7 @@ const EXAMPLES: &str = "\
   innkeeper runs show last                            最近一次运行的经过
   innkeeper runs resume --all                         继续所有没有结束的运行
   innkeeper runs events 0197 --follow                 看另一个进程中的运行
+  innkeeper runs diff last                            改动了什么，在哪些行
   innkeeper runs guide last \"短一点\"                  对另一个进程中的运行说一句话
   innkeeper runs export last --output run.json        全部写入一个文件
 
@@ -135,6 +161,27 @@ const EVENTS: &str = "\
   innkeeper runs events last --json | jq -c 'select(.type == \"tool_call_failed\")'
 
 没有 --after 时显示最后的事件。使用 --json 时每个事件一行，与日志中相同。";
+
+const CHECKPOINTS: &str = "\
+示例：
+  innkeeper runs checkpoints last
+  innkeeper runs checkpoints last cp_000003           其中一个，连同它的全部文件
+  innkeeper runs checkpoints last --json | jq -r '.checkpoints[] | [.id, .reason] | @tsv'
+
+每次写入、修补和发布都会留下一个检查点。查看某个文件当时的样子：
+innkeeper runs show last --file checkpoints/cp_000003/output/main.md";
+
+const DIFF: &str = "\
+示例：
+  innkeeper runs diff last                            一次运行的全部改动
+  innkeeper runs diff last cp_000003                  从那个检查点以来
+  innkeeper runs diff last cp_000003 cp_000007        两个检查点之间
+  innkeeper runs diff last --path output --stat       某个文件夹中的哪些文件，各多少行
+  innkeeper runs diff last > run.patch                供 patch -p1 和 git apply 使用
+
+FROM 和 TO 是检查点（cp_000003，或 3）、start（运行开始时的内容）或 now（现在）。没有逐行比较的文件
+（不是文本、太大、太多）会用一行以 # 开头的文字说明。使用 --json 时给出 runId、fromCheckpointId、
+toCheckpointId、files 和 totals。";
 
 const RESUME: &str = "\
 示例：

@@ -4,6 +4,7 @@
 //! there. The same content is kept once, whoever brings it, and for as long as one of those who brought it is there: a
 //! run brings whatever it relies on, also what others have brought before.
 
+mod checkpoints;
 mod files;
 mod sqlite;
 
@@ -11,11 +12,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use innkeeper_protocol::event::{CheckpointId, RunId};
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::StoreError;
 
+pub(crate) use checkpoints::{KnownTrees, examine as examine_checkpoints};
 pub(crate) use files::{BlobFiles, sync_folder};
 pub(crate) use sqlite::{Brought, SqliteContents};
 
@@ -105,25 +108,36 @@ pub struct TreeId(pub BlobId);
 impl Tree {
     /// The form that its id is made of: JSON, paths in order, nothing that need not be there.
     pub fn canonical(&self) -> String {
-        let mut text = "{".to_owned();
-        for (path, file) in &self.0 {
-            if text.len() > 1 {
-                text.push(',');
-            }
-            text.push_str(&serde_json::Value::from(path.as_str()).to_string());
-            text.push_str(&format!(
-                r#":{{"sha256":"{}","bytes":{}}}"#,
-                file.sha256.as_str(),
-                file.bytes
-            ));
-        }
-        text.push('}');
-        text
+        let files = self.0.iter();
+        written(files.map(|(path, file)| (path.as_str(), Some(file))))
     }
 
     pub fn id(&self) -> TreeId {
         TreeId(BlobId::of(self.canonical().as_bytes()))
     }
+}
+
+/// Files by their path, as JSON; `None` becomes null.
+fn written<'t>(files: impl Iterator<Item = (&'t str, Option<&'t TreeFile>)>) -> String {
+    let mut text = "{".to_owned();
+    for (path, file) in files {
+        if text.len() > 1 {
+            text.push(',');
+        }
+        text.push_str(&serde_json::Value::from(path).to_string());
+        match file {
+            None => text.push_str(":null"),
+            Some(file) => {
+                text.push_str(r#":{"sha256":""#);
+                text.push_str(file.sha256.as_str());
+                text.push_str(r#"","bytes":"#);
+                text.push_str(&file.bytes.to_string());
+                text.push('}');
+            }
+        }
+    }
+    text.push('}');
+    text
 }
 
 /// Kept by SQLite and files here; elsewhere by whatever keeps the journal.
@@ -132,6 +146,11 @@ pub trait Contents: Send + Sync {
     /// What is not as it was brought is an error, not a content.
     async fn blob(&self, id: &BlobId) -> Result<Option<Arc<[u8]>>, StoreError>;
     async fn tree(&self, id: &TreeId) -> Result<Option<Tree>, StoreError>;
+    /// The tree that a run has brought with the event of a checkpoint. `None`: it is not kept so that it can be found, and
+    /// has to be made again from the journal of the run, which is the truth about it. An error means the same.
+    async fn checkpoint(&self, _: &RunId, _: &CheckpointId) -> Result<Option<Tree>, StoreError> {
+        Ok(None)
+    }
     /// Outside of a run's step, for what belongs to no run. It stays.
     async fn put(&self, blobs: Vec<Blob>, trees: Vec<Tree>) -> Result<(), StoreError>;
     /// Removes what no run, no state and no tree holds any more. For whoever drives the runs, and nobody else at the same time.
@@ -143,6 +162,10 @@ pub struct Swept {
     pub contents: u64,
     pub bytes: u64,
 }
+
+#[cfg(test)]
+#[path = "checkpoints_tests.rs"]
+mod checkpoints_tests;
 
 #[cfg(test)]
 #[path = "content_tests.rs"]

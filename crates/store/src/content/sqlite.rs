@@ -4,15 +4,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use innkeeper_protocol::event::{CheckpointId, RunEventKind, RunId};
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 
-use super::{Blob, BlobFiles, BlobId, Contents, Swept, Tree, TreeId};
+use super::checkpoints::{self, Base, BroughtCheckpoint};
+use super::{Blob, BlobFiles, BlobId, Contents, KnownTrees, Swept, Tree, TreeId};
 use crate::StoreError;
 use crate::database::Database;
-use crate::journal::at_most;
-use crate::limits::{MAX_BLOB_BYTES, MAX_INLINE_BYTES, MAX_TREE_BYTES, SWEEP_PAGE};
+use crate::journal::{Entry, at_most};
+use crate::limits::{MAX_BLOB_BYTES, MAX_INLINE_BYTES, MAX_TREE_BYTES, MAX_TREE_FILES, SWEEP_PAGE};
 use crate::writer::{Change, Writer};
 
 #[derive(Clone)]
@@ -20,6 +22,7 @@ pub(crate) struct SqliteContents {
     database: Database,
     writer: Writer,
     pub(crate) files: BlobFiles,
+    pub(crate) known_trees: KnownTrees,
     /// A sweep must not take a file away that somebody has just found to be there.
     files_in_use: Arc<RwLock<()>>,
 }
@@ -30,6 +33,7 @@ impl SqliteContents {
             files: BlobFiles::beside(database.path.as_deref()),
             database,
             writer,
+            known_trees: KnownTrees::default(),
             files_in_use: Arc::default(),
         }
     }
@@ -112,6 +116,10 @@ impl Contents for SqliteContents {
         })
     }
 
+    async fn checkpoint(&self, run: &RunId, id: &CheckpointId) -> Result<Option<Tree>, StoreError> {
+        checkpoints::read(&self.database, run, id).await
+    }
+
     async fn put(&self, blobs: Vec<Blob>, trees: Vec<Tree>) -> Result<(), StoreError> {
         let brought = Brought::of(blobs, trees)?;
         let _room = self.prepare(&brought).await?;
@@ -148,10 +156,11 @@ impl Contents for SqliteContents {
 #[derive(Default)]
 pub(crate) struct Brought {
     blobs: Vec<Blob>,
-    pub(crate) trees: Vec<BroughtTree>,
+    trees: Vec<BroughtTree>,
+    checkpoints: Vec<BroughtCheckpoint>,
 }
 
-pub(crate) struct BroughtTree {
+struct BroughtTree {
     id: BlobId,
     canonical: Arc<[u8]>,
     /// What it needs that does not come with it, as JSON.
@@ -159,6 +168,51 @@ pub(crate) struct BroughtTree {
 }
 
 impl Brought {
+    /// What a step brings: taken out of it. `base` is the tree that the run brought last, as far as that is known.
+    pub(crate) fn of_step(entry: &mut Entry, base: Option<&Base>) -> Result<Self, StoreError> {
+        let blobs = std::mem::take(&mut entry.blobs);
+        let trees = std::mem::take(&mut entry.trees);
+        let named: Vec<(&CheckpointId, u64)> = entry
+            .events
+            .iter()
+            .filter_map(|event| match &event.kind {
+                RunEventKind::CheckpointCreated(made) => Some((&made.checkpoint_id, event.seq)),
+                _ => None,
+            })
+            .collect();
+        if trees.is_empty() || named.len() != trees.len() {
+            return Self::of(blobs, trees);
+        }
+        let brought = Self::of(blobs, Vec::new())?;
+        let here: BTreeSet<&BlobId> = brought.blobs.iter().map(|blob| &blob.id).collect();
+        let checkpoints = named.into_iter().zip(trees).map(|((id, seq), tree)| {
+            at_most(
+                "the number of files of a tree",
+                tree.0.len(),
+                MAX_TREE_FILES,
+            )?;
+            let checkpoint = BroughtCheckpoint::new(id.clone(), seq, tree, base, &here);
+            Ok(checkpoint)
+        });
+        let checkpoints = checkpoints.collect::<Result<_, StoreError>>()?;
+        Ok(Self {
+            checkpoints,
+            ..brought
+        })
+    }
+
+    /// Whether it names what steps before it may have brought.
+    pub(crate) fn has_trees(&self) -> bool {
+        !self.trees.is_empty() || !self.checkpoints.is_empty()
+    }
+
+    /// It is on the disk.
+    pub(crate) fn settled(&self, run: i64, known: &KnownTrees) {
+        for checkpoint in &self.checkpoints {
+            checkpoint.settled(run, known);
+        }
+    }
+
     pub(crate) fn of(blobs: Vec<Blob>, trees: Vec<Tree>) -> Result<Self, StoreError> {
         if blobs.is_empty() && trees.is_empty() {
             return Ok(Self::default());
@@ -192,24 +246,27 @@ impl Brought {
                 })
             })
             .collect::<Result<_, StoreError>>()?;
-        Ok(Self { blobs, trees })
+        Ok(Self {
+            blobs,
+            trees,
+            checkpoints: Vec::new(),
+        })
     }
 
     /// Whether everything is there that the trees need.
     pub(crate) async fn check(
-        &self,
+        &mut self,
         connection: &mut SqliteConnection,
     ) -> Result<Result<(), StoreError>, sqlx::Error> {
         for tree in &self.trees {
-            let missing = sqlx::query(
-                "SELECT value FROM json_each(?)
-                 WHERE NOT EXISTS (SELECT 1 FROM blobs WHERE id = unhex(value)) LIMIT 1",
-            )
-            .bind(&tree.needs)
-            .fetch_optional(&mut *connection)
-            .await?;
-            if let Some(row) = missing {
-                let id = row.try_get(0)?;
+            if let Some(id) = missing(connection, &tree.needs).await? {
+                return Ok(Err(StoreError::ContentMissing { id }));
+            }
+        }
+        let here: BTreeSet<&BlobId> = self.blobs.iter().map(|blob| &blob.id).collect();
+        for checkpoint in &mut self.checkpoints {
+            let needs = checkpoint.choose(connection, &here).await?;
+            if let Some(id) = missing(connection, needs).await? {
                 return Ok(Err(StoreError::ContentMissing { id }));
             }
         }
@@ -218,9 +275,9 @@ impl Brought {
 
     /// `None`: it belongs to no run and stays.
     pub(crate) async fn write(
-        &self,
+        &mut self,
         connection: &mut SqliteConnection,
-        run: Option<i64>,
+        run: Option<(&RunId, i64)>,
     ) -> Result<(), sqlx::Error> {
         let blobs = self.blobs.iter().map(|blob| (&blob.id, &blob.content, 0));
         let trees = self.trees.iter().map(|tree| (&tree.id, &tree.canonical, 1));
@@ -241,16 +298,36 @@ impl Brought {
             .bind((!in_file).then(|| content.to_vec()))
             .execute(&mut *connection)
             .await?;
-            if let Some(run) = run {
+            if let Some((_, number)) = run {
                 sqlx::query("INSERT OR IGNORE INTO held (run, blob) VALUES (?, ?)")
-                    .bind(run)
+                    .bind(number)
                     .bind(id.digest())
                     .execute(&mut *connection)
                     .await?;
             }
         }
+        if let Some((run, number)) = run {
+            for checkpoint in &mut self.checkpoints {
+                checkpoint.write(connection, run, number).await?;
+            }
+        }
         Ok(())
     }
+}
+
+/// The first of these contents that is not there.
+async fn missing(
+    connection: &mut SqliteConnection,
+    needs: &str,
+) -> Result<Option<String>, sqlx::Error> {
+    let missing = sqlx::query(
+        "SELECT value FROM json_each(?)
+         WHERE NOT EXISTS (SELECT 1 FROM blobs WHERE id = unhex(value)) LIMIT 1",
+    )
+    .bind(needs)
+    .fetch_optional(connection)
+    .await?;
+    missing.map(|row| row.try_get(0)).transpose()
 }
 
 type Outcome<T> = Result<Result<T, StoreError>, sqlx::Error>;

@@ -222,7 +222,7 @@ pub(crate) fn input_sum(run: &RunId, input: &str) -> i64 {
     sum([run.as_str(), input])
 }
 
-fn sum<const N: usize>(parts: [&str; N]) -> i64 {
+pub(crate) fn sum<const N: usize>(parts: [&str; N]) -> i64 {
     let mut digest = Sha256::new();
     for part in parts {
         digest.update((part.len() as u64).to_be_bytes());

@@ -23,8 +23,8 @@ use crate::StoreError;
 use crate::content::{Blob, Tree};
 
 pub(crate) use codec::{
-    Changes, at_most, events_sum, input_sum, nanoseconds, read_lines, signed, status_text, time_of,
-    timestamp,
+    Changes, at_most, events_sum, input_sum, nanoseconds, read_lines, signed, status_text, sum,
+    time_of, timestamp,
 };
 pub(crate) use read::record_of;
 pub(crate) use sqlite::SqliteJournal;
@@ -44,6 +44,8 @@ pub struct Entry {
     pub update: RunUpdate,
     /// Contents that this step brings; those that are there already cost nothing.
     pub blobs: Vec<Blob>,
+    /// If there are as many as `checkpoint_created` among the events, each belongs to one of them, in order, and is found
+    /// under its id ([`crate::Contents::checkpoint`]); otherwise they are kept by their hash.
     pub trees: Vec<Tree>,
     /// The run as it is after this step, so that a replay need not begin at the beginning.
     pub snapshot: Option<Arc<str>>,

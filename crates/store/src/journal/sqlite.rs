@@ -18,7 +18,7 @@ use super::{
 };
 use super::{read, steps};
 use crate::StoreError;
-use crate::content::{Brought, SqliteContents};
+use crate::content::{Brought, KnownTrees, SqliteContents};
 use crate::database::Database;
 use crate::limits::{DELETE_PAGE, MAX_KNOWN_RUNS, MAX_RUN_ID_CHARS};
 use crate::reserve::Reserve;
@@ -123,10 +123,7 @@ impl RunJournal for SqliteJournal {
             });
         }
         let step = Step::of(&first, Some(&record))?;
-        let brought = Brought::of(
-            std::mem::take(&mut first.blobs),
-            std::mem::take(&mut first.trees),
-        )?;
+        let brought = Brought::of_step(&mut first, None)?;
         let _room = self.contents.prepare(&brought).await?;
         let run = first.run.clone();
         let number = self.writer.change(Create::new(&record, step, brought)?);
@@ -140,17 +137,21 @@ impl RunJournal for SqliteJournal {
 
     async fn submit(&self, mut entry: Entry) -> Result<Written, StoreError> {
         let mut step = Step::of(&entry, None)?;
-        let contents = Brought::of(
-            std::mem::take(&mut entry.blobs),
-            std::mem::take(&mut entry.trees),
-        )?;
-        step.no = self.known_number(&entry.run).await?;
+        let known_number = self.known_number(&entry.run).await?;
+        step.no = known_number;
+        let known_trees = self.contents.known_trees.clone();
+        let last_tree = match entry.trees.is_empty() {
+            true => None,
+            false => known_trees.last_of(step.no),
+        };
+        let contents = Brought::of_step(&mut entry, last_tree.as_ref())?;
         let is_last = step.state.terminal_ns.is_some();
         let room = self.contents.prepare(&contents).await?;
         let (answer, answered) = oneshot::channel();
         let appending = Appending {
             step,
             contents,
+            known_trees: known_trees.clone(),
             events: entry.events,
             hub: self.hub.clone(),
             outcome: Ok(()),
@@ -165,6 +166,7 @@ impl RunJournal for SqliteJournal {
             // Somebody else may have deleted it, and there may be another one under its name.
             if is_last || matches!(written, Err(StoreError::NoRun(_))) {
                 lock(&numbers).remove(&run);
+                known_trees.forget(known_number);
             }
             written
         }))
@@ -215,7 +217,9 @@ impl RunJournal for SqliteJournal {
             }
             done => done?,
         };
-        lock(&self.numbers).remove(run);
+        if let Some(number) = lock(&self.numbers).remove(run) {
+            self.contents.known_trees.forget(number);
+        }
         if was_there {
             self.hub.end(run);
             match self.sweep_deleted().await {
@@ -249,6 +253,7 @@ impl Create {
             entry: vec![Appending {
                 step,
                 contents,
+                known_trees: KnownTrees::default(),
                 // Nobody follows a run that is not there yet.
                 events: Vec::new(),
                 hub: Arc::default(),
@@ -268,7 +273,7 @@ impl Change for Create {
 
     async fn apply(&mut self, connection: &mut SqliteConnection) -> Outcome<i64> {
         let record = &self.record;
-        for entry in &self.entry {
+        for entry in &mut self.entry {
             if let Err(error) = entry.contents.check(connection).await? {
                 return Ok(Err(error));
             }
@@ -372,6 +377,7 @@ impl Change for RemoveSome {
         for sql in [
             "DELETE FROM journal WHERE id IN (SELECT id FROM journal WHERE run = ? LIMIT ?)",
             "DELETE FROM held WHERE no IN (SELECT no FROM held WHERE run = ? LIMIT ?)",
+            "DELETE FROM checkpoints WHERE no IN (SELECT no FROM checkpoints WHERE run = ? LIMIT ?)",
         ] {
             let done = sqlx::query(sql)
                 .bind(number)

@@ -13,13 +13,14 @@ use tokio::sync::oneshot;
 use super::codec::{StateChange, Step};
 use super::follow::Hub;
 use crate::StoreError;
-use crate::content::Brought;
+use crate::content::{Brought, KnownTrees};
 use crate::rows::{SIZES, Statements, parts, sized, values};
 
 /// A step on its way.
 pub(crate) struct Appending {
     pub(crate) step: Step,
     pub(crate) contents: Brought,
+    pub(crate) known_trees: KnownTrees,
     /// For those who follow.
     pub(crate) events: Vec<RunEvent>,
     pub(crate) hub: Arc<Hub>,
@@ -32,6 +33,7 @@ impl Appending {
     pub(crate) fn settle(self, committed: Result<(), StoreError>) {
         let outcome = committed.and(self.outcome);
         if outcome.is_ok() {
+            self.contents.settled(self.step.no, &self.known_trees);
             let bytes = self.step.lines.len();
             self.hub.tell(&self.step.run, self.events, bytes);
         }
@@ -68,7 +70,7 @@ pub(crate) async fn append(
                 }
                 continue;
             }
-            if !entry.contents.trees.is_empty() {
+            if entry.contents.has_trees() {
                 entry.outcome = entry.contents.check(connection).await?;
             }
             runs.push(Following {
@@ -104,7 +106,7 @@ impl Following<'_> {
             (None, Some(_)) => false,
         };
         // A snapshot belongs to the step that is last when it is written; a tree may name what the steps before brought.
-        let is_plain = last.snapshot.is_none() && next.contents.trees.is_empty();
+        let is_plain = last.snapshot.is_none() && !next.contents.has_trees();
         goes_on && is_plain && last.state.terminal_ns.is_none() && !self.is_closed
     }
 
@@ -178,7 +180,8 @@ async fn together(
             .execute(&mut *connection)
             .await?;
         }
-        entry.contents.write(connection, Some(step.no)).await?;
+        let run = Some((&step.run, step.no));
+        entry.contents.write(connection, run).await?;
     }
     Ok(())
 }

@@ -12,8 +12,9 @@ pub(super) async fn mend(
     connection: &mut SqliteConnection,
     database: &Database,
     found: &[Found],
+    checkpoints: &[i64],
 ) -> Result<(), StoreError> {
-    if found.is_empty() {
+    if found.is_empty() && checkpoints.is_empty() {
         return Ok(());
     }
     let failed = |error: sqlx::Error| database.write_error(&error);
@@ -27,6 +28,13 @@ pub(super) async fn mend(
         }
         .map_err(failed)?;
     }
+    for checkpoint in checkpoints {
+        sqlx::query("DELETE FROM checkpoints WHERE no = ?")
+            .bind(checkpoint)
+            .execute(&mut *transaction)
+            .await
+            .map_err(failed)?;
+    }
     transaction.commit().await.map_err(failed)
 }
 
@@ -38,6 +46,11 @@ async fn cut(connection: &mut SqliteConnection, found: &Found) -> Result<(), sql
         .bind(found.number)
         .bind(found.last_step.0)
         .bind(found.last_step.1)
+        .execute(&mut *connection)
+        .await?;
+    sqlx::query("DELETE FROM checkpoints WHERE run = ? AND seq > ?")
+        .bind(found.number)
+        .bind(signed(record.last_seq))
         .execute(&mut *connection)
         .await?;
     if !found.keeps_snapshot {
@@ -93,6 +106,7 @@ async fn remove(connection: &mut SqliteConnection, number: i64) -> Result<(), sq
         "DELETE FROM run_states WHERE run = ?",
         "DELETE FROM cut_runs WHERE run = ?",
         "DELETE FROM held WHERE run = ?",
+        "DELETE FROM checkpoints WHERE run = ?",
         "DELETE FROM runs WHERE no = ?",
     ] {
         sqlx::query(sql)

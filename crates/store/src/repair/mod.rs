@@ -16,6 +16,7 @@ use jiff::Timestamp;
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Acquire, AssertSqlSafe, Row};
 
+use crate::content::examine_checkpoints;
 use crate::database::{Database, make_private};
 use crate::limits::MAX_CHECK_MESSAGES;
 use crate::{HomeLock, Store, StoreError};
@@ -42,6 +43,11 @@ impl Store {
         let mut damage = structure(&mut reading).await;
         match examine::runs(&mut reading).await {
             Ok(runs) => damage.extend(runs.into_iter().map(|found| Damage::Run(found.repair()))),
+            Err(error) => damage.push(unreadable(&error)),
+        }
+        match examine_checkpoints(&mut reading).await {
+            Ok(bad) if bad.is_empty() => {}
+            Ok(bad) => damage.push(Damage::Checkpoints(bad.len() as u64)),
             Err(error) => damage.push(unreadable(&error)),
         }
         let mut report = CheckReport::default();
@@ -102,8 +108,9 @@ async fn in_place(
         return Ok(None);
     }
     let found = examine::runs(&mut connection).await.map_err(failed)?;
+    let checkpoints = examine_checkpoints(&mut connection).await.map_err(failed)?;
     let mut report = RepairReport::new(path);
-    if !found.is_empty() {
+    if !found.is_empty() || !checkpoints.is_empty() {
         let aside = aside(path, "before-repair");
         // Empty, so that SQLite writes to it and nobody else may read it.
         let made = aside.clone();
@@ -115,7 +122,8 @@ async fn in_place(
             .map_err(|error| database.write_error(&error))?;
         report.kept_aside = Some(aside);
     }
-    mend::mend(&mut connection, database, &found).await?;
+    mend::mend(&mut connection, database, &found, &checkpoints).await?;
+    report.checkpoints = checkpoints.len() as u64;
     report.runs = found.into_iter().map(examine::Found::into_repair).collect();
     let missing = contents::look(&mut connection, database, told).await;
     let missing = missing.map_err(failed)?;

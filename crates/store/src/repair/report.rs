@@ -38,6 +38,8 @@ pub enum Damage {
     /// As a repair would leave it.
     Run(RunRepair),
     Content((BlobId, String)),
+    /// So many shortcuts to the files of checkpoints. What they say is in the journals of their runs.
+    Checkpoints(u64),
 }
 
 /// A run that was not as it should be.
@@ -71,6 +73,8 @@ pub struct RepairReport {
     pub was_salvaged: bool,
     pub tables: Vec<TableLoss>,
     pub runs: Vec<RunRepair>,
+    /// Shortcuts to the files of checkpoints that were removed. Nothing is lost: the journals of their runs say the same.
+    pub checkpoints: u64,
     /// Those that are gone; nothing can be done about them but to bring them again.
     pub contents: Vec<(BlobId, String)>,
     /// Those that are gone, too, and not named.
@@ -85,6 +89,7 @@ impl RepairReport {
             was_salvaged: false,
             tables: Vec::new(),
             runs: Vec::new(),
+            checkpoints: 0,
             contents: Vec::new(),
             more_contents: 0,
         }
@@ -122,6 +127,10 @@ impl fmt::Display for Damage {
             Self::File(what) => write!(f, "the file: {}", Plain(what)),
             Self::Run(run) => run.fmt(f),
             Self::Content((id, what)) => write!(f, "content {}: {}", id.as_str(), Plain(what)),
+            Self::Checkpoints(count) => write!(
+                f,
+                "the shortcuts to the files of {count} checkpoints are not what was written; they are read from the journals of their runs"
+            ),
         }
     }
 }
@@ -180,6 +189,13 @@ impl fmt::Display for RepairReport {
         }
         for run in &self.runs {
             write!(f, "\n{run}")?;
+        }
+        if self.checkpoints > 0 {
+            write!(
+                f,
+                "\nthe shortcuts to the files of {} checkpoints were removed; nothing is lost, the journals of their runs have them",
+                self.checkpoints
+            )?;
         }
         for (id, what) in &self.contents {
             write!(f, "\ncontent {}: {}", id.as_str(), Plain(what))?;

@@ -9,7 +9,7 @@ use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Row};
 
 use super::{CheckProgress, RepairReport, TableLoss, aside, contents, examine, mend, on_files};
-use crate::content::sync_folder;
+use crate::content::{examine_checkpoints, sync_folder};
 use crate::database::{Database, beside};
 use crate::limits::{MAX_SALVAGE_BLIND, MAX_SALVAGE_FAILURES, SALVAGE_RANGE};
 use crate::{StoreError, schema};
@@ -47,7 +47,9 @@ async fn fill(
     let mut connection = new.writer.acquire().await.map_err(failed)?;
     copy(path, &mut connection, report).await.map_err(failed)?;
     let found = examine::runs(&mut connection).await.map_err(failed)?;
-    mend::mend(&mut connection, new, &found).await?;
+    let checkpoints = examine_checkpoints(&mut connection).await.map_err(failed)?;
+    mend::mend(&mut connection, new, &found, &checkpoints).await?;
+    report.checkpoints = checkpoints.len() as u64;
     report.runs = found.into_iter().map(examine::Found::into_repair).collect();
     let missing = contents::look(&mut connection, new, told).await;
     let missing = missing.map_err(failed)?;

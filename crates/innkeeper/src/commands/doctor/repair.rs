@@ -60,6 +60,7 @@ fn document(report: &RepairReport) -> Json {
             .map(|loss| json!({"table": loss.table, "rowsSaved": loss.rows_saved}))
             .collect::<Vec<_>>(),
         "runs": runs.collect::<Vec<_>>(),
+        "checkpoints": report.checkpoints,
         "contents": contents
             .map(|(id, what)| json!({"sha256": id.as_str(), "what": what}))
             .collect::<Vec<_>>(),

@@ -7,7 +7,9 @@
 
 mod attend;
 mod cancel;
+mod checkpoints;
 mod delete;
+mod diff;
 mod events;
 mod export;
 mod find;
@@ -44,6 +46,8 @@ pub(crate) fn run(command: &RunsCommand, home: &Home, screen: &Screen) -> Result
         RunsCommand::List(args) => list::run(args, home, screen),
         RunsCommand::Show(args) => show::run(args, home, screen),
         RunsCommand::Events(args) => events::run(args, home, screen),
+        RunsCommand::Checkpoints(args) => checkpoints::run(args, home, screen),
+        RunsCommand::Diff(args) => diff::run(args, home, screen),
         RunsCommand::Resume(args) => resume::run(args, home, screen),
         RunsCommand::Guide(args) => guide::run(args, home, screen),
         RunsCommand::Cancel(args) => cancel::run(args, home, screen),

@@ -1,0 +1,262 @@
+//! The checkpoints of a run: which there are, what each holds, and one more on request.
+
+use std::collections::BTreeSet;
+
+use innkeeper_protocol::ErrorCode;
+use innkeeper_protocol::event::{CheckpointId, RunEvent, RunEventKind, RunId, Timestamp};
+use innkeeper_store::BlobId;
+use innkeeper_store::journal::EventRange;
+use serde::Serialize;
+
+use super::AgentError;
+use super::compare::{DiffEnd, no_checkpoint, number};
+use super::reading::RunReader;
+use super::runtime::AgentRuntime;
+use crate::limits::{
+    MAX_CHANGED_PATHS, MAX_CHECKPOINTS_PAGE, MAX_CHECKPOINTS_WITH_FILES, MAX_EVENTS_PAGE,
+    MAX_REASON_CHARS,
+};
+use crate::run::Input;
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckpointView {
+    pub id: CheckpointId,
+    /// Its number in the run, from 1.
+    pub seq: u64,
+    /// The number of the event that tells of it.
+    pub event_seq: u64,
+    pub run_id: RunId,
+    pub created_at: Timestamp,
+    pub reason: String,
+    /// Why, in the words of whoever asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// What was written, patched or deleted since the one before; only the first of many.
+    pub changed: Vec<String>,
+    /// How many of these there were.
+    pub changed_count: usize,
+    /// All files there were, not only those that changed; where they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<Vec<CheckpointFile>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckpointFile {
+    pub path: String,
+    pub sha256: BlobId,
+    pub bytes: u64,
+}
+
+/// Which of them, oldest first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CheckpointQuery {
+    /// Only those after the one of this number.
+    pub after: u64,
+    /// As many as are given at once, if nothing is said.
+    pub limit: Option<usize>,
+    pub with_files: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckpointPage {
+    pub run_id: RunId,
+    pub checkpoints: Vec<CheckpointView>,
+    /// The number after which the next ones are; none where there are no more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+}
+
+impl AgentRuntime {
+    /// See [`RunReader::checkpoints`].
+    pub async fn checkpoints(
+        &self,
+        run: &RunId,
+        query: CheckpointQuery,
+    ) -> Result<CheckpointPage, AgentError> {
+        self.reader().checkpoints(run, query).await
+    }
+
+    /// See [`RunReader::checkpoint`].
+    pub async fn read_checkpoint(
+        &self,
+        run: &RunId,
+        id: &CheckpointId,
+    ) -> Result<CheckpointView, AgentError> {
+        self.reader().checkpoint(run, id).await
+    }
+
+    /// Makes one more, of the files as they are now. `reason` is kept with it as its note; it may be empty. A run that is
+    /// over does not change any more, and takes none.
+    pub async fn checkpoint(
+        &self,
+        run: &RunId,
+        reason: &str,
+    ) -> Result<CheckpointView, AgentError> {
+        let note = reason.trim();
+        if note.chars().count() > MAX_REASON_CHARS {
+            let message = format!(
+                "the reason of the checkpoint has more than {MAX_REASON_CHARS} characters; say it shorter"
+            );
+            return Err(AgentError::new(ErrorCode::AgentValidationError, message)
+                .because("agent.checkpoint_reason_too_long"));
+        }
+        let before = self.record(run).await?.last_seq;
+        let request_id = format!("checkpoint_{}", uuid::Uuid::now_v7().simple());
+        let input = Input::CheckpointRequested {
+            request_id: request_id.clone(),
+            note: (!note.is_empty()).then(|| note.to_owned()),
+        };
+        self.feed(run, input, |_| false).await?;
+        let reader = self.reader();
+        let mut walk = Walk::after(&reader, run, before);
+        let is_own = |event: &RunEvent| match &event.kind {
+            RunEventKind::CheckpointCreated(made) => {
+                made.extra.get("requestId").and_then(|id| id.as_str()) == Some(&request_id)
+            }
+            _ => false,
+        };
+        while let Some((event, view)) = walk.next().await? {
+            if is_own(&event) {
+                return reader.with_files(view).await;
+            }
+        }
+        let message =
+            "the checkpoint was made, but its event is not there; this is a bug, please report it";
+        Err(AgentError::new(ErrorCode::AgentInternalError, message))
+    }
+}
+
+impl RunReader {
+    /// As the events tell of them, also of a run that is at work.
+    pub async fn checkpoints(
+        &self,
+        run: &RunId,
+        query: CheckpointQuery,
+    ) -> Result<CheckpointPage, AgentError> {
+        self.record(run).await?;
+        let most = match query.with_files {
+            true => MAX_CHECKPOINTS_WITH_FILES,
+            false => MAX_CHECKPOINTS_PAGE,
+        };
+        let limit = query.limit.unwrap_or(most).clamp(1, most);
+        let mut page = CheckpointPage {
+            run_id: run.clone(),
+            checkpoints: Vec::new(),
+            next: None,
+        };
+        let mut walk = Walk::after(self, run, 0);
+        while let Some((_, view)) = walk.next().await? {
+            if view.seq <= query.after {
+                continue;
+            }
+            if page.checkpoints.len() == limit {
+                page.next = page.checkpoints.last().map(|last| last.seq);
+                break;
+            }
+            page.checkpoints.push(match query.with_files {
+                true => self.with_files(view).await?,
+                false => view,
+            });
+        }
+        Ok(page)
+    }
+
+    /// One, with all its files.
+    pub async fn checkpoint(
+        &self,
+        run: &RunId,
+        id: &CheckpointId,
+    ) -> Result<CheckpointView, AgentError> {
+        self.record(run).await?;
+        let mut last = 0;
+        let mut walk = Walk::after(self, run, 0);
+        while let Some((_, view)) = walk.next().await? {
+            last = view.seq;
+            if view.id == *id {
+                return self.with_files(view).await;
+            }
+        }
+        Err(no_checkpoint(run, id, last))
+    }
+
+    async fn with_files(&self, view: CheckpointView) -> Result<CheckpointView, AgentError> {
+        let end = DiffEnd::Checkpoint(view.id.clone());
+        let tree = self.files_at(&view.run_id, &end).await?;
+        let files = tree.0.into_iter().map(|(path, file)| CheckpointFile {
+            path,
+            sha256: file.sha256,
+            bytes: file.bytes,
+        });
+        Ok(CheckpointView {
+            files: Some(files.collect()),
+            ..view
+        })
+    }
+}
+
+/// Goes through the events of a run from checkpoint to checkpoint.
+struct Walk<'r> {
+    reader: &'r RunReader,
+    run: &'r RunId,
+    seq: u64,
+    waiting: std::vec::IntoIter<RunEvent>,
+    changed: BTreeSet<String>,
+}
+
+impl<'r> Walk<'r> {
+    fn after(reader: &'r RunReader, run: &'r RunId, seq: u64) -> Self {
+        Self {
+            reader,
+            run,
+            seq,
+            waiting: Vec::new().into_iter(),
+            changed: BTreeSet::new(),
+        }
+    }
+
+    async fn next(&mut self) -> Result<Option<(RunEvent, CheckpointView)>, AgentError> {
+        loop {
+            let Some(event) = self.waiting.next() else {
+                let range = EventRange::After {
+                    seq: self.seq,
+                    limit: MAX_EVENTS_PAGE,
+                };
+                let page = self.reader.events(self.run, range).await?;
+                let Some(last) = page.last() else {
+                    return Ok(None);
+                };
+                self.seq = last.seq;
+                self.waiting = page.into_iter();
+                continue;
+            };
+            let path = match &event.kind {
+                RunEventKind::WorkspaceFileWritten(file) => &file.path,
+                RunEventKind::WorkspacePatchApplied(file) => &file.path,
+                RunEventKind::WorkspaceFileDeleted(file) => &file.path,
+                RunEventKind::DirectOutputCaptured(file) => &file.path,
+                RunEventKind::CheckpointCreated(made) => {
+                    let changed = std::mem::take(&mut self.changed);
+                    let note = made.extra.get("note").and_then(|note| note.as_str());
+                    let view = CheckpointView {
+                        id: made.checkpoint_id.clone(),
+                        seq: number(&made.checkpoint_id),
+                        event_seq: event.seq,
+                        run_id: self.run.clone(),
+                        created_at: event.timestamp.clone(),
+                        reason: made.reason.clone(),
+                        note: note.map(str::to_owned),
+                        changed_count: changed.len(),
+                        changed: changed.into_iter().take(MAX_CHANGED_PATHS).collect(),
+                        files: None,
+                    };
+                    return Ok(Some((event, view)));
+                }
+                _ => continue,
+            };
+            self.changed.insert(path.clone());
+        }
+    }
+}
