@@ -194,3 +194,17 @@ pub(crate) const MAX_RESPONSE_ID_CHARS: usize = 256;
 pub(crate) const MAX_DECLARED_LISTS: usize = 32;
 /// Lists of tools in the words of profiles that are kept for the next run.
 pub(crate) const MAX_OFFERS: usize = 32;
+
+// The tools that a model is told of.
+
+/// As long as there are no more, it is told of all.
+pub const ALL_TOLD_UP_TO: u32 = 40;
+/// Beyond that, of so many that fit its task best.
+pub const MOST_TOLD: u32 = 24;
+/// What a profile can set these two to.
+pub const MAX_TOLD: u64 = 1_000;
+/// Tools that were found or called in the run and are told from then on.
+pub const MAX_TOLD_LATER: usize = 64;
+/// Messages before the last one that have a say in which tools are told, and what their words count.
+pub const TASK_MESSAGES_BEFORE: usize = 6;
+pub const TASK_WEIGHT_BEFORE: f32 = 0.3;
