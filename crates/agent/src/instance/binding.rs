@@ -101,12 +101,7 @@ pub(super) fn request(binding: &Json, messages: usize, tools: usize) -> Json {
 }
 
 /// The tools as they are told; `modelName` where the model calls them by another name than ours.
-pub(super) fn specs(tools: &[Arc<ToolDefinition>], dialect: Dialect) -> Json {
-    specs_under(tools, &aliases(tools, dialect))
-}
-
-/// The same for some of many, under names that are settled.
-pub(super) fn specs_under(tools: &[Arc<ToolDefinition>], aliases: &Aliases) -> Json {
+pub(super) fn specs(tools: &[Arc<ToolDefinition>], aliases: &Aliases) -> Json {
     let spec = |tool: &Arc<ToolDefinition>| {
         let mut spec = json!({
             "name": tool.id,

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use innkeeper_protocol::{Extent, Outcome, ToolDefinition, render_manifest, render_part};
+use innkeeper_protocol::{Extent, Outcome, ToolDefinition, render_part};
 use innkeeper_tools::builtin::search::SEARCH;
 use innkeeper_tools::registry::Lookup;
 use serde_json::Value as Json;
@@ -136,28 +136,22 @@ impl AgentInstance {
 
     /// For a prompt; nothing where tools are declared natively.
     pub(super) fn manifest(&self, tools: &Offered, dialect: Dialect) -> String {
-        let protocol = binding::protocol(dialect);
-        let locale = self.shared.parts.locale;
-        let own = tools.iter().map(AsRef::as_ref);
-        match dialect {
-            Dialect::Native => String::new(),
-            _ if self.is_part(tools) => {
-                let aliases = self.offer().aliases(tools, dialect);
-                render_part(own, &aliases, protocol, locale, Extent::Whole)
-            }
-            _ => {
-                let manifest = render_manifest(own, protocol, locale);
-                manifest.text().unwrap_or_default().to_owned()
-            }
-        }
+        self.in_text(tools, dialect, Extent::Whole)
     }
 
     /// The same for tools that come later, to a model that knows how to call.
     pub(super) fn further(&self, tools: &[Arc<ToolDefinition>], dialect: Dialect) -> String {
+        self.in_text(tools, dialect, Extent::List)
+    }
+
+    fn in_text(&self, tools: &[Arc<ToolDefinition>], dialect: Dialect, extent: Extent) -> String {
+        if dialect == Dialect::Native {
+            return String::new();
+        }
         let aliases = self.offer().aliases(tools, dialect);
-        let own = tools.iter().map(AsRef::as_ref);
+        let tools = tools.iter().map(AsRef::as_ref);
         let (protocol, locale) = (binding::protocol(dialect), self.shared.parts.locale);
-        render_part(own, &aliases, protocol, locale, Extent::List)
+        render_part(tools, &aliases, protocol, locale, extent)
     }
 
     /// As events tell of them. `told` are all that the model knows then.
@@ -168,12 +162,7 @@ impl AgentInstance {
         dialect: Dialect,
     ) -> Json {
         let aliases = self.offer().aliases(told, dialect);
-        binding::specs_under(tools, &aliases)
-    }
-
-    /// Whether there are others that it may call.
-    fn is_part(&self, tools: &Offered) -> bool {
-        tools.len() < self.offer().whole().len()
+        binding::specs(tools, &aliases)
     }
 }
 

@@ -41,16 +41,12 @@ impl AgentInstance {
         let messages = self.opening(&created, &tools).len();
         let mut request = binding::request(&binding, messages, tools.len());
         let dialect = created.profile.agent.protocol;
-        let specs = match left_out {
-            0 => binding::specs(&tools, dialect),
-            _ => {
-                request[LEFT_OUT] = left_out.into();
-                self.specs(&tools, &tools, dialect)
-            }
-        };
+        if left_out > 0 {
+            request[LEFT_OUT] = left_out.into();
+        }
         let ready = Input::ContextReady {
             request,
-            tools: specs,
+            tools: self.specs(&tools, &tools, dialect),
             binding,
         };
         self.fed(self.log.record(ready).await).await

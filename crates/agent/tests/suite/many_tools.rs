@@ -87,11 +87,7 @@ async fn natively_what_is_found_is_declared_and_still_is_after_a_restart() {
 
     let first = house.script.declared(0);
     assert!(first.len() < 24, "{first:?}");
-    assert!(
-        first.contains(&"exam400.count".to_owned())
-            || first.iter().any(|id| id.starts_with("exam")),
-        "{first:?}"
-    );
+    assert!(first.contains(&"exam400.watch".to_owned()), "{first:?}");
     for always in ["tools.search", "GetPlayerInfo", "workspace.write_file"] {
         assert!(first.contains(&always.to_owned()), "{always}: {first:?}");
     }
@@ -253,10 +249,14 @@ async fn what_is_called_without_having_been_told_is_told_from_then_on() {
     house.run("worker", "Hello").await;
     assert!(!house.script.declared(0).contains(&TIDE.to_owned()));
     assert!(house.script.declared(1).contains(&TIDE.to_owned()));
-    // It is used, so it is told to the next run, whatever that is about.
+    // It was of use, so it is told to a later run, whatever that is about.
     house
         .script
         .push(Say::Native(vec![("t", TIDE, json!({"harbour": "Lisbon"}))]));
     house.script.say("At noon.");
     house.run("worker", "Hello").await;
+    let house = house.again_with(thousand()).await;
+    house.script.say("Hello.");
+    house.run("worker", "Hello").await;
+    assert!(house.script.declared(0).contains(&TIDE.to_owned()));
 }
