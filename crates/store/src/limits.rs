@@ -176,4 +176,4 @@ pub const MAX_SALVAGE_FAILURES: u32 = 100_000;
 // What served somebody lately.
 
 /// Records at the end of the audit log that are looked at for it.
-pub const MAX_PAST_RECORDS: i64 = 1_000;
+pub const MAX_PAST_RECORDS: i64 = 500;
