@@ -221,7 +221,7 @@ fn what_people_need_is_among_the_first() {
     let mut found = [0; 3];
     let mut missed = Vec::new();
     for (question, wanted) in QUESTIONS {
-        assert!(wanted.iter().all(|id| known(id)), "{wanted:?}");
+        assert!(wanted.iter().all(known), "{wanted:?}");
         let hits = index.rank(&Query::new(question));
         let is_wanted = |hit: &super::Hit| wanted.contains(&tools[hit.tool].id.as_str());
         let place = hits.iter().position(is_wanted).unwrap_or(usize::MAX);
