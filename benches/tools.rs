@@ -10,12 +10,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use innkeeper_benches::{Bar, Failed, Row, Table, median};
+use innkeeper_benches::{Bar, Failed, Patience, Row, Table, median};
 use innkeeper_protocol::event::RunId;
 use innkeeper_protocol::{Outcome, ToolCallRequest, ToolDefinition, bind_partly, parse};
 use innkeeper_store::{LocalBus, Store};
 use innkeeper_tools::policy::{Nobody, Policy, Question};
 use innkeeper_tools::registry::{Lookup, Offer, Prepared, Snapshot, Source};
+use innkeeper_tools::search::{Index, Query};
 use innkeeper_tools::{
     CallContext, Caller, Executor, FileLayer, Invocation, Parts, Progress, RunOptions, SystemClock,
     ToolError, ToolManager, redact_arguments,
@@ -30,6 +31,11 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const SIZES: [usize; 4] = [10, 100, 1_000, 10_000];
 /// A tenfold registry may cost so much more; a linear one would cost ten times as much.
 const MOST_GROWTH: f64 = 1.5;
+
+/// Making an index may take so many times as long as reading what it is made of.
+const INDEX_OF_READING: f64 = 1.0 / 100.0;
+/// A question may take as long as that.
+const QUESTION_OF_READING: f64 = 0.5;
 
 struct Nothing;
 
@@ -96,7 +102,72 @@ async fn measure(table: &mut Table, rounds: usize) -> Result<(), Failed> {
         manager.store().flush().await?;
     }
     println!("  (the last ratio is against the row above: ten times as many tools)");
-    parts(table, rounds).await
+    parts(table, rounds).await?;
+    search(table);
+    Ok(())
+}
+
+/// Finding tools among a thousand. The limit is going through all their words once, character by character.
+fn search(table: &mut Table) {
+    table.head("Finding one of 1,000 tools by its words, best of many");
+    let tools: Vec<_> = (0..1_000)
+        .map(|number| Arc::new(described(number)))
+        .collect();
+    let texts: Vec<String> = tools.iter().map(|tool| words(tool)).collect();
+    let bytes = texts.iter().map(String::len).sum();
+    let read = Patience::LONG.best(|| {
+        let letters = texts.iter().flat_map(|text| text.chars());
+        letters.filter(|c| c.is_alphanumeric()).count()
+    });
+    table.row(&Row::new("read their words once", bytes, read));
+    let build = Patience::LONG.best(|| Index::of(&tools));
+    table.row(
+        &Row::new("make the index", bytes, build)
+            .against(read)
+            .bar(Bar::OfLimit(INDEX_OF_READING)),
+    );
+    let index = Index::of(&tools);
+    for (name, question) in [
+        ("a question of four words", "approve the parcel 77"),
+        ("the same in Chinese", "批准第 77 个包裹"),
+        (
+            "a long message",
+            &"Please look at the parcel and the invoice of the week. ".repeat(40),
+        ),
+    ] {
+        let find = Patience::LONG.best(|| index.rank(&Query::new(question)));
+        table.row(
+            &Row::new(name, bytes, find)
+                .against(read)
+                .bar(Bar::OfLimit(QUESTION_OF_READING)),
+        );
+    }
+}
+
+/// Different words for each, as many as tools have.
+fn described(number: usize) -> ToolDefinition {
+    let verbs = [
+        "approve", "archive", "count", "create", "export", "merge", "rename", "watch",
+    ];
+    let nouns = [
+        "invoice", "parcel", "salary", "contract", "exam", "ticket", "backup", "video", "hotel",
+    ];
+    let verb = verbs[number % verbs.len()];
+    let noun = nouns[number / verbs.len() % nouns.len()];
+    let mut tool = definition(number);
+    tool.id = format!("{noun}{number}.{verb}").as_str().into();
+    tool.description = format!(
+        "Can {verb} the {noun} of department {number}. Gives what became of it, and who has to be asked if something is missing."
+    );
+    tool
+}
+
+fn words(tool: &ToolDefinition) -> String {
+    let names = tool.properties().map(|(name, _)| name);
+    let ids = std::iter::once(&tool.id).chain(&tool.aliases);
+    let ids = ids.map(|id| id.as_str());
+    let texts = ids.chain([tool.description.as_str()]).chain(names);
+    texts.collect::<Vec<_>>().join(" ")
 }
 
 /// Where the time goes.

@@ -220,3 +220,16 @@ pub const MAX_CHECKPOINTS_PAGE: usize = 1_000;
 pub const MAX_CHECKPOINTS_WITH_FILES: usize = 20;
 /// Paths that a checkpoint in a list names as changed.
 pub const MAX_CHANGED_PATHS: usize = 20;
+// The tools that a model is told of.
+
+/// As long as there are no more, it is told of all.
+pub const ALL_TOLD_UP_TO: u32 = 40;
+/// Beyond that, of so many that fit its task best.
+pub const MOST_TOLD: u32 = 24;
+/// What a profile can set these two to.
+pub const MAX_TOLD: u64 = 1_000;
+/// Tools that were found or called in the run and are told from then on.
+pub const MAX_TOLD_LATER: usize = 64;
+/// Messages before the last one that have a say in which tools are told, and what their words count.
+pub const TASK_MESSAGES_BEFORE: usize = 6;
+pub const TASK_WEIGHT_BEFORE: f32 = 0.3;

@@ -30,7 +30,7 @@ pub(crate) use runs::{
     RunsEventsArgs, RunsExportArgs, RunsGuideArgs, RunsListArgs, RunsResumeArgs, RunsShowArgs,
 };
 pub(crate) use tools::{
-    AuditArgs, GrantsArgs, ListArgs, ManifestArgs, ShowArgs, ToolCallArgs, ToolsCommand,
+    AuditArgs, GrantsArgs, ListArgs, ManifestArgs, SearchArgs, ShowArgs, ToolCallArgs, ToolsCommand,
 };
 pub(crate) use workflow::{
     GraphArgs, GraphFormat, NodesArgs, WorkflowCheckArgs, WorkflowCommand, WorkflowListArgs,

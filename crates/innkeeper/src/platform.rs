@@ -209,6 +209,7 @@ fn all_builtins(tools: &ToolManager, http: HttpPolicy, code: CodeParts) -> Vec<b
         builtin::file::tools(tools.files()),
         builtin::http::tools(Arc::new(ArcSwap::from_pointee(http))),
         builtin::json_query::tools(),
+        builtin::search::tools(),
         builtin::task::tools(tools.tasks()),
         builtin::text::tools(),
     ]

@@ -41,7 +41,7 @@ pub use call::{
 pub use diagnostic::{Code, Diagnostic, Severity};
 pub use error::{Audience, ErrorCode, UnknownErrorCode};
 pub use event::{RunEvent, RunEventKind};
-pub use manifest::{Locale, Manifest, render_manifest};
+pub use manifest::{Extent, Locale, Manifest, render_manifest, render_part};
 pub use observation::{
     Failure, Observation, Outcome, ParameterProblem, Spilled, render_observation,
     render_observation_within,

@@ -103,6 +103,39 @@ pub fn render_manifest<'t>(
     Manifest { aliases, content }
 }
 
+/// How much of a manifest that is text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// The list, how to call, and examples.
+    Whole,
+    /// The list alone, for a model that knows how to call.
+    List,
+}
+
+/// Some tools of a set in text, under the names that the whole set gives them: what is told of a part must not lead to another
+/// tool of the whole. Nothing for native calls.
+pub fn render_part<'t>(
+    tools: impl IntoIterator<Item = &'t ToolDefinition>,
+    aliases: &Aliases,
+    protocol: Protocol,
+    locale: Locale,
+    extent: Extent,
+) -> String {
+    let mut all: Vec<_> = tools.into_iter().collect();
+    let left_out = all.len().saturating_sub(MAX_MANIFEST_TOOLS);
+    all.truncate(MAX_MANIFEST_TOOLS);
+    match (protocol, extent) {
+        (Protocol::Native(_), _) => String::new(),
+        (_, Extent::List) if !all.is_empty() => {
+            list::render(&all, left_out, protocol, aliases, Words::of(locale))
+        }
+        _ => match text(&all, left_out, protocol, aliases, Words::of(locale)) {
+            Content::Text { whole, .. } => whole,
+            Content::Declarations(_) => String::new(),
+        },
+    }
+}
+
 fn text(
     tools: &[&ToolDefinition],
     left_out: usize,

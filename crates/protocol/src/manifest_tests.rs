@@ -462,3 +462,28 @@ fn gemini_gets_only_what_it_knows() {
         Some(&json!([{"functionDeclarations": [{"name": "T", "description": ""}]}]))
     );
 }
+
+/// `<a_b>` alone would be the other tool's name.
+#[test]
+fn a_part_is_told_under_the_names_of_the_whole() {
+    let tool = |id: &str| ToolDefinition::new(id, "Does it", serde_json::json!({"type": "object"}));
+    let (dotted, plain) = (tool("a:b"), tool("a_b"));
+    for protocol in [Protocol::Action, Protocol::Tam] {
+        let aliases = Aliases::new([&dotted, &plain], protocol);
+        let part = |extent| render_part([&dotted], &aliases, protocol, Locale::En, extent);
+        let whole = part(Extent::Whole);
+        let name = aliases.alias_of(&dotted.id);
+        assert!(whole.contains(name), "{whole}");
+        assert_eq!(aliases.resolve(name), Some(&dotted.id));
+        let list = part(Extent::List);
+        assert!(
+            whole.starts_with(&list) && list.len() < whole.len(),
+            "{list}"
+        );
+    }
+    let aliases = Aliases::new([&dotted, &plain], Protocol::Action);
+    assert_ne!(aliases.alias_of(&dotted.id), "a_b");
+    let native = Protocol::Native(crate::Provider::OpenAi);
+    let none = render_part([&dotted], &aliases, native, Locale::En, Extent::Whole);
+    assert_eq!(none, "");
+}

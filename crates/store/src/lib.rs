@@ -15,6 +15,7 @@
 mod approvals;
 mod audit;
 mod audit_chain;
+mod audit_past;
 mod audit_verify;
 mod bus;
 mod content;
@@ -42,6 +43,7 @@ mod writer;
 
 pub use approvals::{Answer, Answered, Approval, ApprovalStore};
 pub use audit::{AuditDecision, AuditEntry, AuditFilter, AuditLog, AuditOutcome, AuditRecord};
+pub use audit_past::PastCall;
 pub use audit_verify::{BrokenLink, Tampering, Verification};
 pub use bus::{BusError, BusEvent, Delivery, EventBus, EventSource, Received, Subscription};
 pub use content::{Blob, BlobId, Contents, Swept, Tree, TreeFile, TreeId};

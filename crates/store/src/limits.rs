@@ -181,3 +181,8 @@ pub const SALVAGE_RANGE: i64 = 512;
 pub const MAX_SALVAGE_BLIND: u32 = 4;
 /// Ranges of one table that cannot be read before the rest of it is given up.
 pub const MAX_SALVAGE_FAILURES: u32 = 100_000;
+
+// What served somebody lately.
+
+/// Records at the end of the audit log that are looked at for it.
+pub const MAX_PAST_RECORDS: i64 = 500;

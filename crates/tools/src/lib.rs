@@ -4,6 +4,7 @@
 //! - [`ToolManager`] takes calls through the pipeline (`pipeline/`, one file a step) and gives observations.
 //! - [`Executor`] is all that an implementation of a tool has to be; no executor knows how a call was written.
 //! - `workflow/` brings workflows and nodes among the tools, and tools to workflows and nodes.
+//! - `search/` finds the tools that fit a question.
 //! - `plugin/` reads plugin folders, `file/` is the only way to people's files, `policy/` says what may be done.
 
 mod block;
@@ -30,6 +31,7 @@ mod run;
 mod run_end;
 pub mod script;
 mod script_files;
+pub mod search;
 mod secret;
 mod spill;
 pub mod task;
@@ -48,7 +50,7 @@ pub use manager::{Parts, ToolManager};
 pub use redact::{Redactor, redact_arguments};
 pub use registry::{Registry, Snapshot, Tool};
 pub use revision::Revision;
-pub use run::{NodeReach, ResultLength, RunOptions, ToolRun};
+pub use run::{FoundTools, NodeReach, ResultLength, RunOptions, ToolRun};
 pub use run_end::{RunEnd, RunEnds};
 pub use secret::{SecretName, Secrets, SecretsError};
 pub use spill::SpillPlace;

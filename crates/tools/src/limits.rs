@@ -507,3 +507,31 @@ pub const MAX_WAITING_EVENTS: usize = 1_024;
 
 /// Folders `lib/python3.x` of a virtual environment that are looked at for what is installed.
 pub const MAX_DEPENDENCY_VERSIONS: usize = 8;
+
+// Finding tools.
+
+/// Characters of a question that are looked at; of a longer one the last.
+pub const MAX_SEARCH_QUERY_CHARS: usize = 4_000;
+/// Different words that are looked for in one question.
+pub const MAX_SEARCH_TERMS: usize = 512;
+/// Characters of one text of a tool that are searched.
+pub const MAX_INDEXED_FIELD_CHARS: usize = 4_000;
+/// Parameters of a tool that are searched, and examples.
+pub const MAX_INDEXED_PARAMETERS: usize = 64;
+/// Snapshots of the registry whose words are kept at hand.
+pub const MAX_INDEXES: usize = 8;
+/// Projects whose past calls are kept at hand.
+pub const MAX_PASTS: usize = 64;
+/// How old what is known of past calls may be.
+pub const PAST_FRESH: Duration = Duration::from_secs(60);
+/// How long it is waited for what calls of the past say. Without it, words decide alone.
+pub const PAST_WAIT: Duration = Duration::from_millis(50);
+/// How long it is waited for a judge beside the words.
+pub const SECOND_OPINION_WAIT: Duration = Duration::from_secs(2);
+/// Tools that one search gives: when nothing is said, and at most.
+pub const FOUND_TOOLS: usize = 5;
+pub const MAX_FOUND_TOOLS: usize = 20;
+/// Characters of the descriptions and parameters of found tools together; those beyond are told by name.
+pub const MAX_FOUND_CHARS: usize = 16_000;
+/// Characters of one description of a found tool.
+pub const MAX_FOUND_DESCRIPTION_CHARS: usize = 1_000;

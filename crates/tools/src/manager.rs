@@ -14,6 +14,7 @@ use crate::redact::Redactor;
 use crate::registry::Registry;
 use crate::run::{End, RunOptions, ToolRun};
 use crate::run_end::RunEnds;
+use crate::search::{Finder, Scorer};
 use crate::task::Tasks;
 use crate::{Caller, Clock};
 
@@ -47,6 +48,7 @@ pub(crate) struct Shared {
     calls: AtomicU64,
     runs: Mutex<HashMap<RunId, Weak<End>>>,
     pub(crate) run_ends: RunEnds,
+    pub(crate) finder: Finder,
 }
 
 impl Shared {
@@ -90,6 +92,7 @@ impl ToolManager {
             calls: AtomicU64::new(0),
             runs: Mutex::default(),
             run_ends: RunEnds::default(),
+            finder: Finder::default(),
         }))
     }
 
@@ -126,6 +129,11 @@ impl ToolManager {
     /// What must not be read in results, errors and the audit log.
     pub fn set_redactor(&self, redactor: Redactor) {
         self.0.redactor.store(Arc::new(redactor));
+    }
+
+    /// A judge beside the words, for whoever looks for tools; none, and the words decide alone.
+    pub fn set_scorer(&self, judge: Option<Arc<dyn Scorer>>) {
+        self.0.finder.set_second(judge);
     }
 
     /// A run works on the registry as it is now, whatever happens to it later.

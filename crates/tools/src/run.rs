@@ -39,6 +39,18 @@ pub struct RunOptions {
     pub nodes: NodeReach,
     /// Workflows that are called in this run take nothing that earlier runs have kept.
     pub fresh: bool,
+    /// What `tools.search` says of a tool.
+    pub found: FoundTools,
+}
+
+/// How much is told of a tool that was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FoundTools {
+    /// All that a call needs. For people and programs.
+    #[default]
+    Whole,
+    /// What it is for. Whoever runs the agent tells the model how to call it, in the words of its dialect.
+    Named,
 }
 
 /// Whether an agent may use a plugin's node in a workflow without being allowed it by name.
@@ -78,6 +90,7 @@ pub struct ToolRun {
     /// What the node that calls lends of the results that are kept.
     pub(crate) kept: Option<Kept>,
     pub(crate) is_fresh: bool,
+    found: FoundTools,
     /// The call of a block that this is part of.
     pub(crate) place: Option<CallPlace>,
     /// Tools that are being called and call others, the outermost first.
@@ -134,6 +147,7 @@ impl ToolRun {
             progress: Progress::default(),
             kept: None,
             is_fresh: options.fresh,
+            found: options.found,
             place: None,
             chain: Arc::default(),
             shared,
@@ -266,6 +280,14 @@ impl ToolRun {
     /// The tools of this run, as they were when it began.
     pub fn snapshot(&self) -> &Arc<Snapshot> {
         &self.snapshot
+    }
+
+    pub(crate) fn found(&self) -> FoundTools {
+        // What a workflow looks for, it works on.
+        match self.is_nested() {
+            true => FoundTools::Whole,
+            false => self.found,
+        }
     }
 
     pub fn caller(&self) -> &Caller {

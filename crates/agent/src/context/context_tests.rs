@@ -162,3 +162,31 @@ fn guidance_and_nudges_are_the_users_words() {
         assert!(!without["content"].as_str().unwrap().contains(".md"));
     }
 }
+
+#[test]
+fn tools_that_come_later_follow_the_observations() {
+    let observed = json!({"role": "user", "content": "Observation: found"});
+    let answered = json!({"role": "tool", "tool_call_id": "x", "content": "found"});
+    for (before, tools, expected) in [
+        (vec![observed.clone()], "", vec![observed.clone()]),
+        (
+            vec![observed],
+            "Tools: a",
+            vec![json!({"role": "user", "content": "Observation: found\n\nTools: a"})],
+        ),
+        (
+            vec![answered.clone()],
+            "Tools: a",
+            vec![answered, json!({"role": "user", "content": "Tools: a"})],
+        ),
+        (
+            vec![],
+            "Tools: a",
+            vec![json!({"role": "user", "content": "Tools: a"})],
+        ),
+    ] {
+        let mut messages = before;
+        with_tools(&mut messages, tools);
+        assert_eq!(messages, expected);
+    }
+}

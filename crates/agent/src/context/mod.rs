@@ -7,7 +7,7 @@ mod opening;
 mod turn;
 
 pub use opening::{Opening, opening};
-pub use turn::{after_turn, empty_turn, guidance, nudge, observations};
+pub use turn::{after_turn, empty_turn, guidance, nudge, observations, with_tools};
 
 #[cfg(test)]
 #[path = "context_tests.rs"]

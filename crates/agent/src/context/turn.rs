@@ -49,6 +49,22 @@ pub fn after_turn(turn: &Turn, arrived: &[Arc<Observation>]) -> Vec<Json> {
     messages
 }
 
+/// Tools that the model is told of from now on, beside the observations that brought them up: in the same message where there
+/// is one that is the house's.
+pub fn with_tools(messages: &mut Vec<Json>, tools: &str) {
+    if tools.is_empty() {
+        return;
+    }
+    let last = messages.last_mut().filter(|last| last["role"] == "user");
+    match last.and_then(|last| last.get_mut("content")) {
+        Some(Json::String(content)) => {
+            content.push_str("\n\n");
+            content.push_str(tools);
+        }
+        _ => messages.push(json!({"role": "user", "content": tools})),
+    }
+}
+
 /// What came of the last turn, as the model reads it: all that was said since its reply, but for what a person said.
 pub fn observations(sent: &[Arc<Json>]) -> Vec<String> {
     let is_reply = |message: &Arc<Json>| message["role"] == "assistant";

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use innkeeper_engine::port::{ModelFound, ModelPort};
-use innkeeper_protocol::{Aliases, ErrorCode, Locale, Protocol, ToolDefinition, render_manifest};
+use innkeeper_protocol::{Aliases, ErrorCode, Protocol, ToolDefinition};
 use serde_json::{Map, Value as Json, json};
 
 use super::AgentError;
@@ -101,8 +101,7 @@ pub(super) fn request(binding: &Json, messages: usize, tools: usize) -> Json {
 }
 
 /// The tools as they are told; `modelName` where the model calls them by another name than ours.
-pub(super) fn specs(tools: &[Arc<ToolDefinition>], dialect: Dialect) -> Json {
-    let aliases = aliases(tools, dialect);
+pub(super) fn specs(tools: &[Arc<ToolDefinition>], aliases: &Aliases) -> Json {
     let spec = |tool: &Arc<ToolDefinition>| {
         let mut spec = json!({
             "name": tool.id,
@@ -124,9 +123,9 @@ pub(super) fn specs(tools: &[Arc<ToolDefinition>], dialect: Dialect) -> Json {
     tools.iter().map(spec).collect()
 }
 
-fn aliases(tools: &[Arc<ToolDefinition>], dialect: Dialect) -> Aliases {
+pub(super) fn aliases(tools: &[Arc<ToolDefinition>], dialect: Dialect) -> Aliases {
     let tools = tools.iter().map(AsRef::as_ref);
-    render_manifest(tools, protocol(dialect), Locale::En).aliases
+    Aliases::new(tools, protocol(dialect))
 }
 
 pub(super) fn protocol(dialect: Dialect) -> Protocol {

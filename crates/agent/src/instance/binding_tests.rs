@@ -141,9 +141,10 @@ fn a_tool_is_told_with_the_name_that_the_model_calls_it_by() {
     let mut tool = ToolDefinition::new("workspace.read_file", "Reads", json!({"type": "object"}));
     tool.output = Some(json!({"type": "string"}));
     let tools = [Arc::new(tool)];
-    let native = specs(&tools, Dialect::Native);
+    let specs = |dialect| specs(&tools, &aliases(&tools, dialect));
+    let native = specs(Dialect::Native);
     assert_eq!(native[0]["modelName"], "workspace_read_file");
     assert_eq!(native[0]["outputSchema"], json!({"type": "string"}));
     assert_eq!(native[0]["annotations"], json!({}));
-    assert_eq!(specs(&tools, Dialect::Tam)[0].get("modelName"), None);
+    assert_eq!(specs(Dialect::Tam)[0].get("modelName"), None);
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use innkeeper_engine::port::{ModelPort, Services, ToolPort};
 use innkeeper_engine::{ExecutionOutcome, ExecutionStatus, NodeError, Plan, RunOptions, Value};
-use innkeeper_protocol::{ErrorCode, Protocol, render_manifest};
+use innkeeper_protocol::ErrorCode;
 use innkeeper_tools::ToolError;
 use serde_json::{Map, Value as Json, json};
 
@@ -69,10 +69,11 @@ impl AgentInstance {
             .log
             .read(|run| (run.created().clone(), run.sent().to_vec()))
             .await?;
+        let told = self.told().await?;
         let dialect = created.profile.agent.protocol;
         self.live.begin(round, Self::text_dialect(dialect));
         let said = tokio::select! {
-            said = self.think(&created, &sent) => said,
+            said = self.think(&created, &sent, told) => said,
             () = self.cancel.cancelled() => {
                 self.live.end();
                 return Ok(());
@@ -97,9 +98,14 @@ impl AgentInstance {
         self.fed(held).await
     }
 
-    async fn think(&self, created: &Created, sent: &[Arc<Json>]) -> Result<ModelTurn, Box<Input>> {
+    async fn think(
+        &self,
+        created: &Created,
+        sent: &[Arc<Json>],
+        told: Offered,
+    ) -> Result<ModelTurn, Box<Input>> {
         let plan = self.plan(created).await.map_err(|error| refused(&error))?;
-        let mut inputs = self.inputs(created, sent);
+        let mut inputs = inputs(created, sent, &told);
         // A workflow of one's own takes what it has a use for.
         inputs.retain(|name, _| plan.takes(name));
         let heard = Arc::new(Mutex::new(Heard::default()));
@@ -110,7 +116,7 @@ impl AgentInstance {
                 false => Vec::new(),
             },
             services: self
-                .services(created, heard.clone())
+                .services(created, told, heard.clone())
                 .map_err(|error| refused(&error))?,
             cancel: self.cancel.child_token(),
             is_nested: true,
@@ -144,38 +150,12 @@ impl AgentInstance {
         }
     }
 
-    /// All that a deliberation may ask for.
-    fn inputs(&self, created: &Created, sent: &[Arc<Json>]) -> Map<String, Json> {
-        let rules = &created.profile.agent;
-        let mut parameters = created.parameters.clone();
-        parameters.extend(rules.parameters.clone());
-        let names = || -> Json {
-            let definitions = self.definitions();
-            definitions.iter().map(|tool| json!(tool.id)).collect()
-        };
-        let mut inputs = Map::new();
-        let mut put = |name: &str, value: Json| inputs.insert(name.to_owned(), value);
-        put("model", binding::model_name(created).into());
-        put("parameters", Json::Object(parameters));
-        put("dialect", json!(rules.protocol));
-        if rules.protocol == Dialect::Native {
-            put("tools", names());
-        }
-        if let Some(grammar) = &rules.grammar {
-            put("grammar", grammar.as_str().into());
-            put("told_tools", names());
-        }
-        for name in PRIVATE_STATE {
-            put(name, created.private_state.clone());
-        }
-        let observations = context::observations(sent);
-        for name in OBSERVATIONS {
-            put(name, observations.clone().into());
-        }
-        inputs
-    }
-
-    fn services(&self, created: &Created, heard: Arc<Mutex<Heard>>) -> Result<Services, ToolError> {
+    fn services(
+        &self,
+        created: &Created,
+        offered: Offered,
+        heard: Arc<Mutex<Heard>>,
+    ) -> Result<Services, ToolError> {
         let run = self.tools.within("deliberation")?;
         let services = self.shared.parts.workflows.services(run);
         let models = services.models.map(|models| -> Arc<dyn ModelPort> {
@@ -185,29 +165,43 @@ impl AgentInstance {
                 heard,
             })
         });
-        let tools = services.tools.map(|tools| -> Arc<dyn ToolPort> {
-            let offered = self.definitions();
-            Arc::new(Told { tools, offered })
-        });
+        let tools = services
+            .tools
+            .map(|tools| -> Arc<dyn ToolPort> { Arc::new(Told { tools, offered }) });
         Ok(Services {
             models,
             tools,
             ..services
         })
     }
+}
 
-    /// The tools of this run, with what the profile says about them.
-    pub(super) fn definitions(&self) -> Offered {
-        let make = || self.shared.offers.of(&self.tools, &self.descriptions);
-        self.definitions.get_or_init(make).clone()
+/// All that a deliberation may ask for.
+fn inputs(created: &Created, sent: &[Arc<Json>], told: &Offered) -> Map<String, Json> {
+    let rules = &created.profile.agent;
+    let mut parameters = created.parameters.clone();
+    parameters.extend(rules.parameters.clone());
+    let names = || -> Json { told.iter().map(|tool| json!(tool.id)).collect() };
+    let mut inputs = Map::new();
+    let mut put = |name: &str, value: Json| inputs.insert(name.to_owned(), value);
+    put("model", binding::model_name(created).into());
+    put("parameters", Json::Object(parameters));
+    put("dialect", json!(rules.protocol));
+    if rules.protocol == Dialect::Native {
+        put("tools", names());
     }
-
-    pub(super) fn manifest(&self, protocol: Protocol) -> String {
-        let definitions = self.definitions();
-        let tools = definitions.iter().map(AsRef::as_ref);
-        let manifest = render_manifest(tools, protocol, self.shared.parts.locale);
-        manifest.text().unwrap_or_default().to_owned()
+    if let Some(grammar) = &rules.grammar {
+        put("grammar", grammar.as_str().into());
+        put("told_tools", names());
     }
+    for name in PRIVATE_STATE {
+        put(name, created.private_state.clone());
+    }
+    let observations = context::observations(sent);
+    for name in OBSERVATIONS {
+        put(name, observations.clone().into());
+    }
+    inputs
 }
 
 /// What a deliberation gave: the whole response, or a text under one of the usual names.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use innkeeper_protocol::{ErrorCode, Observation};
@@ -15,7 +15,7 @@ use super::AgentError;
 use super::deliberate::Conversation;
 use super::live::Live;
 use super::log::{Brought, RecordError, Rest, RunLog};
-use super::offer::Offered;
+use super::offer_told::Telling;
 use super::runtime::Shared;
 use super::speak::Spoken;
 use crate::chat::ChatView;
@@ -39,8 +39,7 @@ pub(crate) struct AgentInstance {
     pub(super) chat: Option<Arc<ChatView>>,
     /// What the profile says about tools.
     pub(super) descriptions: BTreeMap<String, ToolDescription>,
-    /// The tools as they are told; made when they are first needed.
-    pub(super) definitions: OnceLock<Offered>,
+    pub(super) telling: Telling,
     pub(super) conversation: Conversation,
     pub(super) spoken: Spoken,
 }

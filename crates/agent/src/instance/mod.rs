@@ -17,6 +17,8 @@ mod live;
 mod log;
 mod mailbox;
 mod offer;
+mod offer_choice;
+mod offer_told;
 mod papers;
 mod partial_json;
 mod prepare;

@@ -1,31 +1,68 @@
 //! The tools of a run in the words of its profile, made once for all runs that have the same.
+//!
+//! Which of them the model is told of is `offer_choice.rs`'s, how that is kept up over a run `offer_told.rs`'s.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use async_trait::async_trait;
 use innkeeper_engine::Kept;
 use innkeeper_engine::port::{ToolListener, ToolPort};
-use innkeeper_protocol::{Locale, Observation, Protocol, ToolCallRequest, ToolDefinition};
+use innkeeper_protocol::{Aliases, Locale, Observation, Protocol, ToolCallRequest, ToolDefinition};
+use innkeeper_tools::builtin::search::SEARCH;
 use innkeeper_tools::{Reach, Snapshot, ToolRun};
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
+use super::binding;
 use crate::limits::MAX_OFFERS;
-use crate::profile::ToolDescription;
+use crate::profile::{Dialect, ToolDescription};
 
 pub(crate) type Offered = Arc<Vec<Arc<ToolDefinition>>>;
 
 /// Those that were made lately, the last one first.
 #[derive(Default)]
-pub(crate) struct Offers(Mutex<VecDeque<Offer>>);
+pub(crate) struct Offers(Mutex<VecDeque<Arc<Offer>>>);
 
-struct Offer {
+/// All that somebody may call.
+pub(crate) struct Offer {
     /// Whoever holds no run of it any more is not kept from letting go of its tools.
     snapshot: Weak<Snapshot>,
     reach: Reach,
     descriptions: BTreeMap<String, ToolDescription>,
-    tools: Offered,
+    /// In the order of their ids; hidden ones that the profile names come last.
+    all: Offered,
+    /// Without `tools.search`: where all are told, there is nothing to look for.
+    whole: Offered,
+    /// Names of all of them in the dialects that are text.
+    tam: OnceLock<Arc<Aliases>>,
+    action: OnceLock<Arc<Aliases>>,
+}
+
+impl Offer {
+    pub(super) fn all(&self) -> &Offered {
+        &self.all
+    }
+
+    pub(super) fn whole(&self) -> &Offered {
+        &self.whole
+    }
+
+    pub(super) fn find(&self, id: &str) -> Option<&Arc<ToolDefinition>> {
+        self.all.iter().find(|tool| tool.id.as_str() == id)
+    }
+
+    /// What a part of them is told under; see [`innkeeper_protocol::render_part`]. Native names are settled with every
+    /// request, by what is declared in it: `told`.
+    pub(super) fn aliases(&self, told: &[Arc<ToolDefinition>], dialect: Dialect) -> Arc<Aliases> {
+        let kept = match dialect {
+            Dialect::Native => return Arc::new(binding::aliases(told, dialect)),
+            Dialect::Tam => &self.tam,
+            Dialect::Action => &self.action,
+        };
+        let make = || Arc::new(binding::aliases(&self.all, dialect));
+        kept.get_or_init(make).clone()
+    }
 }
 
 impl Offers {
@@ -33,10 +70,10 @@ impl Offers {
         &self,
         run: &ToolRun,
         descriptions: &BTreeMap<String, ToolDescription>,
-    ) -> Offered {
+    ) -> Arc<Offer> {
         let snapshot = Arc::downgrade(run.snapshot());
         let reach = &run.caller().reach;
-        let is_same = |offer: &Offer| {
+        let is_same = |offer: &Arc<Offer>| {
             Weak::ptr_eq(&offer.snapshot, &snapshot)
                 && offer.reach == *reach
                 && offer.descriptions == *descriptions
@@ -47,20 +84,23 @@ impl Offers {
             Some(offer) => offer,
             None => {
                 let tools = run.snapshot().offered(reach);
-                let tools = tools.map(|tool| described(tool, descriptions)).collect();
-                Offer {
+                let all: Vec<_> = tools.map(|tool| described(tool, descriptions)).collect();
+                let whole = all.iter().filter(|tool| tool.id.as_str() != SEARCH);
+                Arc::new(Offer {
                     snapshot,
                     reach: reach.clone(),
                     descriptions: descriptions.clone(),
-                    tools: Arc::new(tools),
-                }
+                    whole: Arc::new(whole.cloned().collect()),
+                    all: Arc::new(all),
+                    tam: OnceLock::new(),
+                    action: OnceLock::new(),
+                })
             }
         };
-        let tools = offer.tools.clone();
         known.retain(|offer| offer.snapshot.strong_count() > 0);
-        known.push_front(offer);
+        known.push_front(offer.clone());
         known.truncate(MAX_OFFERS);
-        tools
+        offer
     }
 }
 

@@ -8,8 +8,10 @@ use serde_json::Value as Json;
 use super::binding;
 use super::drive::{AgentInstance, Gone};
 use super::log::Brought;
+use super::offer::Offered;
 use crate::context::{self, Opening};
 use crate::profile::Dialect;
+use crate::run::told::{ADDED, LEFT_OUT};
 use crate::run::{Created, Input, Nudge};
 use crate::workspace::persist;
 
@@ -34,24 +36,26 @@ impl AgentInstance {
 
     pub(super) async fn prepare_context(&self) -> Result<(), Gone> {
         let created = self.log.read(|run| run.created().clone()).await?;
-        let tools = self.definitions();
+        let (tools, left_out) = self.choose_tools().await?;
         let binding = binding::binding(&created, self.shared.parts.workflows.models());
-        let messages = self.opening(&created).len();
+        let messages = self.opening(&created, &tools).len();
+        let mut request = binding::request(&binding, messages, tools.len());
+        let dialect = created.profile.agent.protocol;
+        if left_out > 0 {
+            request[LEFT_OUT] = left_out.into();
+        }
         let ready = Input::ContextReady {
-            request: binding::request(&binding, messages, tools.len()),
-            tools: binding::specs(&tools, created.profile.agent.protocol),
+            request,
+            tools: self.specs(&tools, &tools, dialect),
             binding,
         };
         self.fed(self.log.record(ready).await).await
     }
 
     /// The first messages of all.
-    fn opening(&self, created: &Created) -> Vec<Json> {
+    fn opening(&self, created: &Created, tools: &Offered) -> Vec<Json> {
         let locale = self.shared.parts.locale;
-        let manifest = match created.profile.agent.protocol {
-            Dialect::Native => String::new(),
-            dialect => self.manifest(binding::protocol(dialect)),
-        };
+        let manifest = self.manifest(tools, created.profile.agent.protocol);
         context::opening(&Opening {
             system_prompt: &crate::profile::system_prompt(&created.profile, locale),
             manifest: &manifest,
@@ -79,11 +83,24 @@ impl AgentInstance {
             .log
             .read(|run| (run.created().clone(), !run.sent().is_empty()))
             .await?;
-        let mut first = (!has_sent).then(|| self.opening(&created));
-        let tool_count = self.definitions().len();
+        let tools = self.told().await?;
+        let mut first = (!has_sent).then(|| self.opening(&created, &tools));
+        let dialect = created.profile.agent.protocol;
+        let added = self.newly_told().await?;
+        let (specs, further) = match added.is_empty() {
+            true => (None, String::new()),
+            false => {
+                let all = [&tools[..], &added[..]].concat();
+                let specs = self.specs(&added, &all, dialect);
+                (Some(specs), self.further(&added, dialect))
+            }
+        };
         let told = |binding: &Json, messages: usize| {
-            let mut request = binding::request(binding, messages, tool_count);
+            let mut request = binding::request(binding, messages, tools.len() + added.len());
             request["round"] = round.into();
+            if let Some(specs) = &specs {
+                request[ADDED] = specs.clone();
+            }
             request
         };
         let asked = self
@@ -94,6 +111,7 @@ impl AgentInstance {
                     (Some(opening), _) => opening,
                     (None, Some(turn)) => {
                         let mut add = context::after_turn(turn, arrived);
+                        context::with_tools(&mut add, &further);
                         match &turn.nudge {
                             Some(Nudge::ToolCallRequired { captured, .. }) => {
                                 add.push(context::nudge(captured.as_deref(), locale));

@@ -18,6 +18,7 @@ use super::recovery::replayed;
 use super::retelling::Retelling;
 use super::runtime::AgentRuntime;
 use crate::limits::{DEFAULT_TURN_CHARS, MAX_EVENTS_PAGE, STEPS_PAGE};
+use crate::run::told::ADDED;
 use crate::run::{AgentRun, Input, ModelTurn, Stamped, Turn, names};
 use crate::workspace::host::{HostFile, read_content};
 use crate::workspace::metrics;
@@ -161,6 +162,9 @@ impl RunReader {
         while let Some(moment) = told.next().await? {
             match &moment.stamped.input {
                 Input::ContextReady { tools, .. } => aliases = model_names(tools),
+                Input::ModelAsked { request, .. } => {
+                    aliases.extend(request.get(ADDED).map(model_names).into_iter().flatten());
+                }
                 Input::ModelReplied(reply) => {
                     last = moment.run.spent().rounds;
                     if last == round {

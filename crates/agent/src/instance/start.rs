@@ -5,7 +5,7 @@ use std::sync::Arc;
 use innkeeper_protocol::ErrorCode;
 use innkeeper_protocol::event::{Presentation, ProfileId, RunId};
 use innkeeper_store::journal::{Entry, RunRecord, RunUpdate};
-use innkeeper_tools::{Caller, ProjectId, UserId};
+use innkeeper_tools::{Caller, FoundTools, ProjectId, UserId};
 use serde_json::Value as Json;
 
 use super::AgentError;
@@ -15,6 +15,7 @@ use super::drive::AgentInstance;
 use super::host;
 use super::live::Live;
 use super::log::{RunLog, numbered};
+use super::offer_told::Telling;
 use super::prompt;
 use super::runtime::{AgentRuntime, RunHandle, Shared};
 use super::speak::Spoken;
@@ -242,6 +243,8 @@ impl Shared {
             let options = innkeeper_tools::RunOptions {
                 cancel: cancel.child_token(),
                 spill: Some(session.clone()),
+                // The next request declares what was found.
+                found: FoundTools::Named,
                 ..innkeeper_tools::RunOptions::default()
             };
             AgentInstance {
@@ -256,7 +259,7 @@ impl Shared {
                 ),
                 session,
                 live: Live::new(),
-                definitions: std::sync::OnceLock::new(),
+                telling: Telling::default(),
                 conversation: Conversation::default(),
                 spoken: Spoken::default(),
                 descriptions: profile.tools.tool_descriptions.clone(),

@@ -18,6 +18,7 @@ pub(super) fn tools(profile: &AgentProfile, tools: Option<&dyn ToolNames>, found
     if let Some(tools) = tools {
         existing(profile, tools, found);
         visible(profile, tools, found);
+        pinned(profile, tools, found);
         described(profile, tools, found);
     }
 }
@@ -157,6 +158,29 @@ fn visible(profile: &AgentProfile, tools: &dyn ToolNames, found: &Findings) {
             &below("$.tools.toolDescriptions", name),
             "the agent cannot call this tool: allow it, or take the description out",
         );
+    }
+}
+
+/// A pin that cannot be told of would only look like one. Patterns may fit nothing at the moment.
+fn pinned(profile: &AgentProfile, tools: &dyn ToolNames, found: &Findings) {
+    let reach = profile.reach();
+    for (at, name) in profile.agent.offer.pins.iter().enumerate() {
+        let path = format!("$.agent.offer.pins[{at}]");
+        match tools.find(name) {
+            _ if name.contains('*') => {}
+            Some(tool) if reach.includes(tool) => {}
+            Some(_) => found.error(
+                "agent.profile_pin_invisible",
+                &path,
+                "the agent cannot call this tool: allow it, or take the pin out",
+            ),
+            None => {
+                let shown = short(name);
+                let message =
+                    format!("there is no tool '{shown}' now: it is told of once it is there");
+                found.warning(UNKNOWN, &path, message);
+            }
+        }
     }
 }
 

@@ -38,6 +38,7 @@ mod write;
 use innkeeper_protocol::event::{Presentation, ProfileId};
 use innkeeper_protocol::{Pattern, ToolDefinition};
 use innkeeper_tools::Reach;
+use innkeeper_tools::builtin::search::SEARCH;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
@@ -49,7 +50,7 @@ pub use problem::{InvalidProfile, Problem, Severity};
 pub use prompt::system_prompt;
 pub use read::Reading;
 pub use repair::RepairAction;
-pub use rules::{AfterCrash, AgentRules, Budget, Dialect, ProfileFormat, TextTurn};
+pub use rules::{AfterCrash, AgentRules, Budget, Dialect, OfferRules, ProfileFormat, TextTurn};
 pub use sections::{
     Artifact, ContextPolicy, Delegation, Instructions, MESSAGE_BODY, ModelChoice, ModelMode,
     ModelRetry, Output, Plan, Preset, PresetMode, PresetRef, ROOTS, RunRules, SkillRules,
@@ -124,6 +125,10 @@ impl AgentProfile {
             allow: patterns(&self.tools.allow),
             deny: patterns(&self.tools.deny),
         };
+        // Whoever has tools may look for those among them that it was not told of; it finds no others.
+        if !reach.allow.is_empty() {
+            reach.allow.push(Pattern::new(SEARCH));
+        }
         let rules = &self.delegation;
         let mut without = vec!["task.return"];
         if !rules.can_delegate {

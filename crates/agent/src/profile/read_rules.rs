@@ -4,8 +4,9 @@ use serde_json::{Map, Value as Json};
 
 use super::fields::{Fields, expected};
 use super::problem::CONTRACT;
-use super::rules::{AfterCrash, AgentRules, Budget, Dialect, TextTurn};
-use crate::limits::MAX_PROFILE_WAIT_MS;
+use super::read_sections::narrow;
+use super::rules::{AfterCrash, AgentRules, Budget, Dialect, OfferRules, TextTurn};
+use crate::limits::{MAX_PROFILE_WAIT_MS, MAX_TOLD};
 
 /// What the runtime itself says to a model; a profile that says it too would be at odds with the run.
 const NOT_PARAMETERS: [&str; 5] = ["messages", "model", "stream", "tool_choice", "tools"];
@@ -42,6 +43,7 @@ pub(super) fn agent(mut at: Fields<'_>, default: AgentRules) -> AgentRules {
         private_state: object(&mut at, "privateState").unwrap_or(default.private_state),
         private_state_schema: object(&mut at, "privateStateSchema")
             .unwrap_or(default.private_state_schema),
+        offer: offer(at.object("offer")),
         commit_timeout_ms: at.whole_if_any("commitTimeoutMs", 0..=MAX_PROFILE_WAIT_MS),
         format: default.format,
         kept: default.kept,
@@ -67,6 +69,19 @@ fn budget(mut at: Fields<'_>) -> Budget {
     };
     at.end();
     budget
+}
+
+fn offer(mut at: Fields<'_>) -> OfferRules {
+    let usual = OfferRules::default();
+    let all_up_to = at.whole("allUpTo", usual.all_up_to.into(), 0..=MAX_TOLD, CONTRACT);
+    let most = at.whole("most", usual.most.into(), 0..=MAX_TOLD, CONTRACT);
+    let rules = OfferRules {
+        all_up_to: narrow(all_up_to),
+        most: narrow(most),
+        pins: at.names("pins").unwrap_or_default(),
+    };
+    at.end();
+    rules
 }
 
 fn parameters(at: &mut Fields<'_>) -> Map<String, Json> {

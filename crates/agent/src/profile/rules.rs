@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
+use crate::limits::{ALL_TOLD_UP_TO, MOST_TOLD};
+
 /// What only our agents know.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -35,6 +37,9 @@ pub struct AgentRules {
     /// Fields of a ComfyTavern file that mean nothing here (events, knowledge bases, goals); they survive a save.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub kept: Map<String, Json>,
+    /// Of how many of its tools the model is told.
+    #[serde(skip_serializing_if = "OfferRules::is_usual")]
+    pub offer: OfferRules,
     /// How long the host may take to publish; 0: as long as it likes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit_timeout_ms: Option<u64>,
@@ -80,6 +85,35 @@ pub struct Budget {
     pub max_cost: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_wall_time_ms: Option<u64>,
+}
+
+/// Which of the tools that it may call the model is told of from the beginning; `tools.search` finds the others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct OfferRules {
+    /// Of all of them, as long as there are no more than this.
+    pub all_up_to: u32,
+    /// Otherwise of so many that fit the task best.
+    pub most: u32,
+    /// And of these in any case: names, or patterns with stars.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pins: Vec<String>,
+}
+
+impl Default for OfferRules {
+    fn default() -> Self {
+        Self {
+            all_up_to: ALL_TOLD_UP_TO,
+            most: MOST_TOLD,
+            pins: Vec::new(),
+        }
+    }
+}
+
+impl OfferRules {
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Which file a profile is written as.

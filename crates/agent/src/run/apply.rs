@@ -2,11 +2,14 @@
 //!
 //! What fits is decided in `fit.rs` before anything is touched, so nothing below can fail half-way.
 
+use std::sync::Arc;
+
 use innkeeper_protocol::event::{RunEventKind, RunStatus, StatusChanged};
 use jiff::Timestamp;
 use serde_json::Map;
 
 use super::state::Phase;
+use super::told::ADDED;
 use super::turn::CallState;
 use super::{AgentRun, Draft, Input, Misfit, Stamped};
 
@@ -53,6 +56,9 @@ impl AgentRun {
                 self.sent.truncate(*keep);
                 self.sent.extend(add.iter().cloned());
                 self.arrived.drain(..*arrived);
+                if let (Some(told), Some(added)) = (&mut self.told, request.get(ADDED)) {
+                    Arc::make_mut(told).add(added);
+                }
                 self.model_asked(*guidance, request, out);
             }
             Input::ModelReplied(turn) => self.model_replied(turn, out),

@@ -38,7 +38,8 @@ pub enum Input {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_missing: bool,
     },
-    /// Which model and which tools it will work with; `tools` as they are told to the model.
+    /// Which model and which tools it will work with; `tools` as they are told to the model. Where it may call more than
+    /// these, `request` says how many ([`LEFT_OUT`](super::told::LEFT_OUT)).
     ContextReady {
         binding: Json,
         request: Json,
@@ -59,7 +60,8 @@ pub enum Input {
     ModelAsked {
         keep: usize,
         add: Vec<Arc<Json>>,
-        /// What is told of the request: `{chatCompletionSource, model, messageCount, toolCount}`.
+        /// What is told of the request: `{chatCompletionSource, model, messageCount, toolCount}`, and the tools that are
+        /// told from it on ([`ADDED`](super::told::ADDED)).
         request: Json,
         /// So many of the pending pieces of guidance, the oldest first, are its last message. What came in while the
         /// request was put together waits for the next.

@@ -22,6 +22,7 @@ mod spent;
 mod start;
 mod state;
 pub mod step;
+pub mod told;
 pub mod turn;
 
 pub use commit::{Commit, CommitAnswer};
@@ -30,6 +31,7 @@ pub use input::{Created, Input, Stamped};
 pub use spent::{Left, Spent};
 pub use state::{AgentRun, OpenTask, RunFailure};
 pub use step::{Draft, Misfit, Step, Why};
+pub use told::ToldTools;
 pub use turn::{CallState, ModelTurn, Nudge, PlannedBlock, PlannedCall, Turn};
 
 #[cfg(test)]

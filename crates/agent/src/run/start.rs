@@ -14,6 +14,7 @@ use super::apply::Out;
 use super::model::fields;
 use super::spent::Spent;
 use super::state::Phase;
+use super::told::ToldTools;
 use super::{AgentRun, Created, Draft, Input, Misfit, Stamped};
 use crate::workspace::state::{FileInfo, WorkspaceState};
 
@@ -35,6 +36,7 @@ impl AgentRun {
             paused: false,
             takeovers: 0,
             binding: Arc::default(),
+            told: None,
             sent: Vec::new(),
             turn: None,
             arrived: Vec::new(),
@@ -110,6 +112,7 @@ impl AgentRun {
         out: &mut Out,
     ) {
         self.binding = Arc::new(binding.clone());
+        self.told = ToldTools::begin(request, tools).map(Arc::new);
         out.push(RunEventKind::AgentModelBindingResolved(bound(binding)).into());
         self.turn_to(RunStatus::AssemblingContext, out);
         let profile = &self.created.profile;

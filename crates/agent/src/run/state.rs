@@ -16,6 +16,7 @@ use super::commit::Commit;
 use super::guard::Repeated;
 use super::guidance::{Guidance, Guided};
 use super::spent::{Left, Spent};
+use super::told::ToldTools;
 use super::turn::CallState;
 use super::{Created, Nudge, PlannedCall, Step, Turn};
 use crate::AgentProfile;
@@ -38,6 +39,9 @@ pub struct AgentRun {
     pub(super) takeovers: u32,
 
     pub(super) binding: Arc<Json>,
+    /// None: of all that it may call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) told: Option<Arc<ToldTools>>,
     pub(super) sent: Vec<Arc<Json>>,
     pub(super) turn: Option<Turn>,
     /// Ends of background tasks that the model has not been told.
@@ -261,6 +265,11 @@ impl AgentRun {
     /// Which model it works with, as `ContextReady` told it.
     pub fn binding(&self) -> &Arc<Json> {
         &self.binding
+    }
+
+    /// Which tools the model has been told of; nothing where that is all that it may call.
+    pub fn told(&self) -> Option<&Arc<ToldTools>> {
+        self.told.as_ref()
     }
 
     /// The conversation as it was last sent.

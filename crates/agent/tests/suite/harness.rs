@@ -71,6 +71,20 @@ impl Script {
         Json::Object(self.asked.lock().unwrap()[number].parameters.clone())
     }
 
+    /// The tools that were declared in that request.
+    pub(crate) fn declared(&self, number: usize) -> Vec<String> {
+        let asked = self.asked.lock().unwrap();
+        let tools = asked[number].tools.iter();
+        tools.map(|tool| tool.id.to_string()).collect()
+    }
+
+    /// Until it has been asked so often.
+    pub(crate) async fn asked_times(&self, times: usize) {
+        while self.requests() < times {
+            self.was_asked.notified().await;
+        }
+    }
+
     pub(crate) fn requests(&self) -> usize {
         self.asked.lock().unwrap().len()
     }
@@ -174,9 +188,13 @@ impl House {
 
     /// Another process on the same home, after this one has let go.
     pub(crate) async fn again(self) -> Self {
+        self.again_with(Vec::new()).await
+    }
+
+    pub(crate) async fn again_with(self, tools: Vec<builtin::Tool>) -> Self {
         self.runtime.close().await;
         self.tools.store().clone().close().await.unwrap();
-        Self::in_home(self.home.clone(), Vec::new()).await
+        Self::in_home(self.home.clone(), tools).await
     }
 
     async fn in_home(home: Arc<TempDir>, tools: Vec<builtin::Tool>) -> Self {

@@ -10,6 +10,7 @@ mod harness;
 #[cfg(unix)]
 mod kill;
 mod life;
+mod many_tools;
 mod memory;
 mod papers;
 mod parallel;

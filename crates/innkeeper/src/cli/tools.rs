@@ -1,5 +1,7 @@
 //! `innkeeper tools …`: what can be typed.
 
+use std::num::NonZeroUsize;
+
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
 use innkeeper_protocol::{Locale, Protocol, Provider};
@@ -8,6 +10,7 @@ use innkeeper_store::AuditOutcome;
 pub(super) const EXAMPLES: &str = "\
 Examples:
   innkeeper tools list                           All tools
+  innkeeper tools search \"roll some dice\"        Which tool does that?
   innkeeper tools show File.Read                 What a tool takes
   innkeeper tools call dice.roll formula=2d6      Call it yourself
   innkeeper tools manifest --protocol tam        What a model is told about the tools
@@ -21,6 +24,16 @@ Examples:
   innkeeper tools list 'File.*'
   innkeeper tools list --source 'plugin:*' --tag file
   innkeeper tools list --json | jq -r '.[].id'";
+
+const SEARCH: &str = "\
+Examples:
+  innkeeper tools search \"roll some dice\"
+  innkeeper tools search 天气预报 --limit 3
+  innkeeper tools search read a file --json | jq -r '.[].id'
+
+Words may be English or Chinese, in any order and form; the best comes first. Names, descriptions, tags and parameters are \
+searched, and what has served you before comes a little further up. Agents that may use many tools are told of those that \
+fit their task, and find the others the same way.";
 
 const SHOW: &str = "\
 Examples:
@@ -64,6 +77,9 @@ pub(crate) enum ToolsCommand {
     /// List the tools that can be called
     #[command(after_help = LIST, args_override_self = true, max_term_width = 100)]
     List(ListArgs),
+    /// Find the tools that fit what is to be done
+    #[command(after_help = SEARCH, args_override_self = true, max_term_width = 100)]
+    Search(SearchArgs),
     /// Show one tool with its parameters
     #[command(after_help = SHOW, args_override_self = true, max_term_width = 100)]
     Show(ShowArgs),
@@ -92,6 +108,16 @@ pub(crate) struct ListArgs {
     /// Only tools with this tag
     #[arg(long, value_name = "TAG")]
     pub(crate) tag: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SearchArgs {
+    /// What is to be done, in a few words
+    #[arg(value_name = "WORDS", required = true)]
+    pub(crate) words: Vec<String>,
+    /// At most so many tools
+    #[arg(long, value_name = "N", default_value = "5")]
+    pub(crate) limit: NonZeroUsize,
 }
 
 #[derive(Debug, Args)]

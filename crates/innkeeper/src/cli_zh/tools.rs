@@ -30,6 +30,8 @@ pub(super) const ARGUMENTS: &[(&str, &str, &str)] = &[
         "只列出此来源的工具，例如 builtin 或 plugin:*",
     ),
     ("tools list", "tag", "只列出带此标签的工具"),
+    ("tools search", "words", "要做什么，用几个词来说"),
+    ("tools search", "limit", "最多显示多少个工具 [默认：5]"),
     ("tools show", "id", "工具的 ID 或别名"),
     ("tools call", "id", "工具的 ID 或别名"),
     ("tools call", "assignments", "参数；值按工具声明的类型读取"),
@@ -85,6 +87,7 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("call", "执行模型回复中的工具调用，输出结果", CALL_REPLY),
     ("tools", "查看和调用工具，查看调用记录", TOOLS),
     ("tools list", "列出可以调用的工具", LIST),
+    ("tools search", "按要做的事寻找合适的工具", SEARCH),
     ("tools show", "显示一个工具及其参数", SHOW),
     ("tools call", "调用一个工具并输出结果", CALL),
     ("tools manifest", "输出告诉模型的工具说明", MANIFEST),
@@ -111,6 +114,7 @@ const CALL_REPLY: &str = "\
 const TOOLS: &str = "\
 示例：
   innkeeper tools list                           所有工具
+  innkeeper tools search \"掷骰子\"                哪个工具能做这件事？
   innkeeper tools show File.Read                 某个工具的参数
   innkeeper tools call dice.roll formula=2d6      亲自调用
   innkeeper tools manifest --protocol tam        模型看到的工具说明
@@ -124,6 +128,15 @@ const LIST: &str = "\
   innkeeper tools list 'File.*'
   innkeeper tools list --source 'plugin:*' --tag file
   innkeeper tools list --json | jq -r '.[].id'";
+
+const SEARCH: &str = "\
+示例：
+  innkeeper tools search \"roll some dice\"
+  innkeeper tools search 天气预报 --limit 3
+  innkeeper tools search 读取文件 --json | jq -r '.[].id'
+
+中文、英文都可以，词序和词形不限，最合适的排在最前。会查找名称、说明、标签和参数；以前帮过您的
+工具会稍微靠前。可用工具很多的智能体只会先看到适合任务的那些，其余的也用同样的方法找到。";
 
 const SHOW: &str = "\
 示例：

@@ -43,6 +43,8 @@ pub(crate) enum Expected {
     Input,
     Time,
     Duration,
+    /// Of a search.
+    Words,
 }
 
 impl Expected {
@@ -66,6 +68,8 @@ impl Expected {
                 "write a number and its unit: 500ms, 30s, 5m, 1h; at most 24h"
             }
             (Self::Duration, Lang::Zh) => "请写数字和单位：500ms、30s、5m、1h；最多 24h",
+            (Self::Words, Lang::En) => "say what the tool should do, as in 'weather forecast'",
+            (Self::Words, Lang::Zh) => "请说出工具要做什么，例如“天气预报”",
             (Self::Time, Lang::En) => {
                 "write a date (2026-05-01), a time (2026-05-01T08:00:00Z) or how long ago (2h, 7d)"
             }

@@ -41,6 +41,35 @@ fn the_list_can_be_narrowed() {
 }
 
 #[test]
+fn tools_are_found_by_what_they_do() {
+    let house = House::new();
+    house
+        .run(&["tools", "search", "roll", "some dice"])
+        .shows(&["TOOL", "dice.roll", "builtin"]);
+    house
+        .run(&["tools", "search", "读取文件", "--lang", "zh"])
+        .shows(&["工具", "File.Read"]);
+    let found = house.json(&["tools", "search", "read a file", "--limit", "2"]);
+    let found = found.as_array().unwrap();
+    assert_eq!(found.len(), 2);
+    assert_eq!(found[0]["id"], "File.Read");
+    assert!(found[0]["score"].as_f64() > found[1]["score"].as_f64());
+    assert!(found[0]["parameters"]["properties"]["file_path"].is_object());
+    let none = house.run(&["tools", "search", "xyzzy"]);
+    assert_eq!((none.code, none.stdout.as_str()), (Some(0), ""));
+    assert!(none.stderr.contains("No tool fits"), "{}", none.stderr);
+    house
+        .run(&["tools", "search", "?!"])
+        .is_refused(2, &["WORDS", "'?!'", "say what the tool should do"]);
+    house
+        .run(&["--lang", "zh", "tools", "search", "?!"])
+        .is_refused(2, &["请说出工具要做什么"]);
+    house
+        .run(&["tools", "search", "dice", "--limit", "0"])
+        .is_refused(2, &["--limit"]);
+}
+
+#[test]
 fn one_tool_in_words_and_as_it_is() {
     let house = House::new();
     house.run(&["tools", "show", "File.Read"]).shows(&[

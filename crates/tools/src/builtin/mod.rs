@@ -8,6 +8,7 @@ pub mod event;
 pub mod file;
 pub mod http;
 pub mod json_query;
+pub mod search;
 pub mod state;
 pub mod task;
 #[cfg(test)]

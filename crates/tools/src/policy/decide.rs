@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::defaults;
-use super::fit::{Fit, fit};
+use super::fit::{Fit, fit, names};
 use super::rule::{self, Decision, PolicyError, Rule};
 use super::specificity::is_more_specific;
 
@@ -97,8 +97,8 @@ impl Policy {
                 reason: Some(format!("the policy cannot be read: {reason}")),
             };
         }
-        let decided = strictest(&self.rules, question);
-        let decided = decided.or_else(|| strictest(&self.defaults, question));
+        let decided = strictest(self.rules.iter(), question);
+        let decided = decided.or_else(|| strictest(self.defaults.iter(), question));
         match decided {
             Some(candidate) => candidate.verdict(),
             // The defaults end with a rule for everything; should they ever not, the answer is no.
@@ -109,10 +109,38 @@ impl Policy {
             },
         }
     }
+
+    /// Whether every call of the tool is denied, whatever its arguments: nobody need be told of such a tool.
+    pub fn forbids(&self, tool: &ToolDefinition, actor: &str) -> bool {
+        if self.closed.is_some() {
+            return true;
+        }
+        let question = Question {
+            tool,
+            actor,
+            arguments: &Map::new(),
+            normalise: &|_| None,
+        };
+        for rules in [&self.rules, &self.defaults] {
+            let mut by_arguments = rules.iter().filter(|rule| !rule.arguments.is_empty());
+            let may_pass = |rule: &Rule| rule.decision != Decision::Deny && names(rule, &question);
+            if by_arguments.any(may_pass) {
+                return false;
+            }
+            let plain = rules.iter().filter(|rule| rule.arguments.is_empty());
+            if let Some(decided) = strictest(plain, &question) {
+                return decided.decision() == Decision::Deny;
+            }
+        }
+        true
+    }
 }
 
 /// Of the rules that apply and than which none is more specific, the strictest.
-fn strictest<'p>(rules: &'p [Rule], question: &Question<'_>) -> Option<Candidate<'p>> {
+fn strictest<'p>(
+    rules: impl Iterator<Item = &'p Rule>,
+    question: &Question<'_>,
+) -> Option<Candidate<'p>> {
     let mut best: Vec<Candidate<'p>> = Vec::new();
     for rule in rules {
         let unknown = match fit(rule, question) {

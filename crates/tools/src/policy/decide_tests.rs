@@ -415,3 +415,49 @@ fn the_words_of_a_verdict_do_not_depend_on_the_order_either() {
     };
     assert_eq!(told(["allow", "deny"]), told(["deny", "allow"]));
 }
+
+#[test]
+fn what_is_denied_whatever_the_arguments() {
+    let path = json!({"file_path": "user://notes/*"});
+    for (rules, source, forbidden) in [
+        (vec![], "builtin", false),
+        (vec![], "mcp:x", false),
+        (vec![], "somewhere", true),
+        (vec![deny(json!({"tool": "T"}))], "builtin", true),
+        (vec![deny(json!({"tool": "t"}))], "builtin", true),
+        (vec![deny(json!({"tool": "Other"}))], "builtin", false),
+        (vec![deny(json!({"actor": "person"}))], "builtin", false),
+        (
+            vec![deny(json!({"tool": "*"})), ask(json!({"tool": "T"}))],
+            "builtin",
+            false,
+        ),
+        (
+            vec![allow(json!({"tool": "*"})), deny(json!({"tool": "T"}))],
+            "builtin",
+            true,
+        ),
+        // A call with other arguments may pass.
+        (
+            vec![deny(json!({"tool": "T", "arguments": path}))],
+            "builtin",
+            false,
+        ),
+        (
+            vec![
+                deny(json!({"tool": "T"})),
+                allow(json!({"tool": "T", "arguments": path})),
+            ],
+            "builtin",
+            false,
+        ),
+    ] {
+        let policy = Policy::read(rules.clone()).unwrap();
+        assert_eq!(
+            policy.forbids(&tool("T", source), "agent:a"),
+            forbidden,
+            "{rules:?}"
+        );
+    }
+    assert!(Policy::closed("it is broken").forbids(&tool("T", "builtin"), "person"));
+}

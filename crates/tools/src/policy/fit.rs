@@ -30,7 +30,8 @@ impl From<bool> for Fit {
     }
 }
 
-pub(super) fn fit(rule: &Rule, question: &Question<'_>) -> Fit {
+/// Whether it speaks of that tool and whoever calls, whatever the arguments.
+pub(super) fn names(rule: &Rule, question: &Question<'_>) -> bool {
     let named = |pattern: &Option<Pattern>, text: &str| match pattern {
         None => true,
         Some(pattern) if rule.decision == Decision::Deny => pattern.matches_loosely(text),
@@ -38,10 +39,13 @@ pub(super) fn fit(rule: &Rule, question: &Question<'_>) -> Fit {
     };
     let tool = question.tool;
     let mut names = std::iter::once(&tool.id).chain(&tool.aliases);
-    if !names.any(|name| named(&rule.tool, name.as_str()))
-        || !named(&rule.source, &tool.source)
-        || !named(&rule.actor, question.actor)
-    {
+    names.any(|name| named(&rule.tool, name.as_str()))
+        && named(&rule.source, &tool.source)
+        && named(&rule.actor, question.actor)
+}
+
+pub(super) fn fit(rule: &Rule, question: &Question<'_>) -> Fit {
+    if !names(rule, question) {
         return Fit::No;
     }
     // A single no is enough for no, whatever is unknown.

@@ -21,6 +21,7 @@ mod registry;
 mod report_example;
 mod requests;
 mod retries;
+mod search;
 mod spill_and_redact;
 mod tasks;
 mod tools;

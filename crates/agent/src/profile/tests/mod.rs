@@ -7,6 +7,7 @@ mod formats;
 mod host;
 mod house;
 mod laws;
+mod offer;
 mod page;
 mod prompt;
 mod tools;

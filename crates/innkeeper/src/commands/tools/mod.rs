@@ -5,6 +5,7 @@ mod call;
 mod grants;
 mod list;
 mod manifest;
+mod search;
 mod show;
 
 use std::sync::Arc;
@@ -26,6 +27,7 @@ use crate::runtime::block_on;
 pub(crate) fn run(command: &ToolsCommand, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
     match command {
         ToolsCommand::List(args) => list::run(args, &*tools(home)?, screen),
+        ToolsCommand::Search(args) => search::run(args, home, screen),
         ToolsCommand::Show(args) => show::run(args, home, screen),
         ToolsCommand::Manifest(args) => manifest::run(args, &*tools(home)?, screen),
         ToolsCommand::Call(args) => call::run(args, home, screen),
