@@ -43,6 +43,8 @@ pub(crate) enum Expected {
     Input,
     Time,
     Duration,
+    /// Of skills.
+    Scope,
 }
 
 impl Expected {
@@ -66,6 +68,12 @@ impl Expected {
                 "write a number and its unit: 500ms, 30s, 5m, 1h; at most 24h"
             }
             (Self::Duration, Lang::Zh) => "请写数字和单位：500ms、30s、5m、1h；最多 24h",
+            (Self::Scope, Lang::En) => {
+                "write global, preset:<api>/<name>, profile:<id> or character:<id>"
+            }
+            (Self::Scope, Lang::Zh) => {
+                "请写 global、preset:<api>/<名称>、profile:<ID> 或 character:<ID>"
+            }
             (Self::Time, Lang::En) => {
                 "write a date (2026-05-01), a time (2026-05-01T08:00:00Z) or how long ago (2h, 7d)"
             }

@@ -4,6 +4,7 @@ mod archives;
 mod changes;
 mod door;
 mod packages;
+mod page;
 
 use std::path::Path;
 
