@@ -184,3 +184,31 @@ pub(super) fn alike(name: &str, tool: &str) -> bool {
     };
     name.chars().map(normal).eq(tool.chars().map(normal))
 }
+
+#[cfg(test)]
+mod tests {
+    use innkeeper_protocol::event::Presentation;
+    use serde_json::json;
+
+    use super::*;
+    use crate::run::Input;
+
+    #[test]
+    fn what_was_read_of_skills_counts_and_is_granted_again_when_it_is_used_up() {
+        let Input::Created(created) =
+            crate::run::testing::created(Presentation::Background, json!({}))
+        else {
+            panic!("no beginning");
+        };
+        let mut profile = created.profile.clone();
+        profile.skills.max_read_chars_per_run = 100;
+        let mut spent = Spent::default();
+        spent.count_skill_chars(60);
+        spent.forgive(&profile);
+        assert_eq!(spent.left(&profile).skill_chars, 40, "some is left");
+        spent.count_skill_chars(40);
+        assert_eq!(spent.left(&profile).skill_chars, 0);
+        spent.forgive(&profile);
+        assert_eq!(spent.left(&profile).skill_chars, 100);
+    }
+}

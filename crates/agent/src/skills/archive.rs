@@ -34,12 +34,13 @@ impl Archive {
     pub(crate) fn at(path: &Path) -> Result<Self, SkillError> {
         let shown = path.to_string_lossy();
         let failed = |error| SkillError::storage(&shown, "read", &error);
-        let file = File::open(path).map_err(failed)?;
-        let about = file.metadata().map_err(failed)?;
+        // Before it is opened: a pipe would be waited for.
+        let about = std::fs::metadata(path).map_err(failed)?;
         if !about.is_file() {
             let message = format!("'{}' is no plain file", quoted(&shown));
             return Err(SkillError::package("skill.archive_invalid", message));
         }
+        let file = File::open(path).map_err(failed)?;
         Self::of(Box::new(FileReader::from(file)), about.len())
     }
 

@@ -10,12 +10,12 @@ use std::io::Read as _;
 use super::error::SkillError;
 use super::folder::open_file;
 use super::front::{self, SKILL_MD};
+use super::house::{SkillSummary, Skills, requested};
 use super::import::{Conflict, ConflictStrategy, InstallAction, Installed, There, decided};
 use super::manifest::{self, MANIFEST};
 use super::package::hex;
 use super::path::{Paths, check_name, skill_path};
 use super::scope::{SkillFilter, SkillScope};
-use super::skills::{SkillSummary, Skills, requested};
 use super::source::{Source as _, check_size, check_total};
 use crate::limits::{MAX_SKILL_FILE_BYTES, MAX_SKILL_FILES};
 

@@ -10,8 +10,8 @@ use innkeeper_protocol::event::CallId;
 
 use super::effective::{RunSkill, RunSkills, Sight};
 use super::error::SkillError;
+use super::house::Skills;
 use super::path::is_skill_name;
-use super::skills::Skills;
 use crate::limits::MAX_SKILL_READ_CHARS;
 use crate::profile::SkillRules;
 use crate::workspace::quoted;

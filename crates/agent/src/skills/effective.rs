@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
 use super::error::SkillError;
+use super::house::{SkillIssue, Skills};
 use super::scope::SkillScope;
-use super::skills::{SkillIssue, Skills};
 use crate::instance::AgentError;
 use crate::profile::{AgentProfile, PresetMode, SkillRules};
 use crate::workspace::quoted;

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::archive::Archive;
 use super::error::SkillError;
 use super::folder::Folder;
+use super::house::{SkillSummary, Skills};
 use super::package::{ImportProgress, Package, SkillFile, inspect, unpack};
 use super::scope::SkillScope;
-use super::skills::{SkillSummary, Skills};
 use super::source::{Inline, InlineFile, Source, decoded};
 use crate::limits::{MAX_SKILL_ARCHIVE_BYTES, MAX_SKILLS_OF_SCOPE};
 

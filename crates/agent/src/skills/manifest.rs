@@ -39,8 +39,8 @@ pub struct RecommendedContext {
 }
 
 pub(crate) fn read(text: &str) -> Result<SkillManifest, SkillError> {
-    let manifest: SkillManifest = serde_json::from_str(text)
-        .map_err(|error| invalid(format!("{}", quoted(&error.to_string()))))?;
+    let manifest: SkillManifest =
+        serde_json::from_str(text).map_err(|error| invalid(quoted(&error.to_string())))?;
     if manifest.version != 1 {
         return Err(invalid(format!(
             "its version is {}, and only 1 is known",

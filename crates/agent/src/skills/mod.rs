@@ -3,8 +3,8 @@
 //!
 //! - Pure: `scope.rs` (for whom), `path.rs` (names), `front.rs` and `manifest.rs` (what a package says), `read.rs` (parts of texts).
 //! - `source.rs` is where a package comes from (`folder.rs`, `archive.rs`), `package.rs` looks at it; `pack.rs` makes archives.
-//! - `shelf.rs` is where skills lie, and the only one that moves anything there. [`Skills`] is the door for hosts, with `import.rs`
-//!   and `change.rs`.
+//! - `shelf.rs` is where skills lie, and the only one that moves anything there. [`Skills`] (`house.rs`) is the door for hosts, with
+//!   `import.rs` and `change.rs`.
 //! - `effective.rs`: which skills a run has. [`SkillDesk`]: those of a live run, and what it has read; `tools/` work on that.
 
 mod archive;
@@ -14,6 +14,7 @@ mod effective;
 mod error;
 mod folder;
 mod front;
+mod house;
 mod import;
 mod manifest;
 mod pack;
@@ -22,7 +23,6 @@ mod path;
 mod read;
 mod scope;
 mod shelf;
-mod skills;
 mod source;
 mod tools;
 
@@ -32,6 +32,7 @@ pub(crate) use effective::scopes;
 pub use effective::{RunSkill, RunSkills};
 pub use error::SkillError;
 pub use front::{SKILL_MD, SkillAbout};
+pub use house::{SkillExport, SkillIssue, SkillList, SkillSummary, SkillText, Skills};
 pub use import::{
     Conflict, ConflictFound, ConflictStrategy, ImportInput, ImportPreview, InstallAction, Installed,
 };
@@ -39,7 +40,6 @@ pub use manifest::{MANIFEST, RecommendedContext, SkillManifest};
 pub use package::{ImportProgress, SkillFile};
 pub use read::{Part, Piece};
 pub use scope::{SkillFilter, SkillScope};
-pub use skills::{SkillExport, SkillIssue, SkillList, SkillSummary, SkillText, Skills};
 pub use source::{InlineEncoding, InlineFile};
 pub use tools::tools;
 

@@ -35,7 +35,9 @@ pub(crate) struct Shelf {
 }
 
 /// Held while a skill is read: nothing of it changes meanwhile.
-pub(crate) struct Open(#[allow(dead_code)] Option<File>);
+pub(crate) struct Open {
+    _lock: Option<File>,
+}
 
 /// Held by whoever changes something.
 pub(crate) struct Changing<'s> {
@@ -85,10 +87,10 @@ impl Shelf {
         match File::open(self.place(".lock")) {
             Ok(file) => {
                 file.lock_shared().map_err(self.failed("locked"))?;
-                Ok(Open(Some(file)))
+                Ok(Open { _lock: Some(file) })
             }
             // Nobody has ever put anything in.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Open(None)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Open { _lock: None }),
             Err(error) => Err(self.failed("opened")(error)),
         }
     }

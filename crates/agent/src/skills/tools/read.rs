@@ -12,8 +12,8 @@ use crate::limits::MAX_SHOWN_READ_CHARS;
 use crate::skills::desk::SkillDesk;
 use crate::skills::error::SkillError;
 use crate::skills::front::SKILL_MD;
+use crate::skills::house::reference;
 use crate::skills::read::{NoPiece, Part, Piece};
-use crate::skills::skills::reference;
 use crate::workspace::Workspaces;
 
 pub(super) fn definition() -> ToolDefinition {

@@ -16,7 +16,7 @@ use crate::limits::{
 use crate::skills::desk::SkillDesk;
 use crate::skills::effective::RunSkill;
 use crate::skills::error::SkillError;
-use crate::skills::skills::{reference, requested};
+use crate::skills::house::{reference, requested};
 use crate::workspace::Workspaces;
 use crate::workspace::find::Query;
 use crate::workspace::hits::{Found, Hit, Sought, look};
