@@ -233,3 +233,40 @@ pub const MAX_TOLD_LATER: usize = 64;
 /// Messages before the last one that have a say in which tools are told, and what their words count.
 pub const TASK_MESSAGES_BEFORE: usize = 6;
 pub const TASK_WEIGHT_BEFORE: f32 = 0.3;
+// Skills: packages.
+
+/// Files of one skill, and what else of folders may lie in it.
+pub const MAX_SKILL_FILES: usize = 1_000;
+pub const MAX_SKILL_ENTRIES: usize = 4_000;
+/// Bytes of one file of a skill, and of all of them.
+pub const MAX_SKILL_FILE_BYTES: u64 = 16 << 20;
+pub const MAX_SKILL_BYTES: u64 = 256 << 20;
+/// Bytes of `SKILL.md`, of its front matter, and of `agents/tauritavern.json`.
+pub const MAX_SKILL_MD_BYTES: u64 = 1 << 20;
+pub const MAX_FRONT_MATTER_BYTES: usize = 64 << 10;
+pub const MAX_SKILL_MANIFEST_BYTES: u64 = 64 << 10;
+/// How much longer than its packed form a file of an archive may be.
+pub const MAX_SKILL_RATIO: u64 = 100;
+/// Bytes of an archive: what a skill of the largest size can be packed into, with its names.
+pub const MAX_SKILL_ARCHIVE_BYTES: u64 = MAX_SKILL_BYTES + (16 << 20);
+/// Longest name of a skill.
+pub const MAX_SKILL_NAME_CHARS: usize = 128;
+/// Longest description: it goes into prompts.
+pub const MAX_SKILL_DESCRIPTION_CHARS: usize = 4_000;
+/// Longest other word about a skill (its licence, its author …), and how many tags or tools it may name.
+pub const MAX_SKILL_WORD_CHARS: usize = 512;
+pub const MAX_SKILL_WORDS: usize = 100;
+/// Longest remark about a skill.
+pub const MAX_SKILL_NOTES_CHARS: usize = 8_000;
+
+// Skills: where they lie, and reading them.
+
+/// Skills of one scope, and scopes that are listed.
+pub const MAX_SKILLS_OF_SCOPE: usize = 1_000;
+pub const MAX_SKILL_SCOPES: usize = 10_000;
+/// Bytes of one part of a scope: the name of a preset, the id of a character …
+pub const MAX_SCOPE_PART_BYTES: usize = 512;
+/// Characters of a skill's file that are read at once.
+pub const MAX_SKILL_READ_CHARS: u64 = 80_000;
+/// Skills whose contents are known by heart, so that they are not hashed again while nobody touches them.
+pub(crate) const MAX_KNOWN_SKILLS: usize = 2_000;

@@ -4,6 +4,7 @@ mod models;
 mod plugin;
 mod profiles;
 mod runs;
+mod skills;
 mod tools;
 mod workflow;
 
@@ -29,6 +30,10 @@ pub(crate) use runs::{
     RunArgs, RunsCancelArgs, RunsCheckpointsArgs, RunsCommand, RunsDeleteArgs, RunsDiffArgs,
     RunsEventsArgs, RunsExportArgs, RunsGuideArgs, RunsListArgs, RunsResumeArgs, RunsShowArgs,
 };
+pub(crate) use skills::{
+    ConflictArgs, SkillsCommand, SkillsDeleteArgs, SkillsExportArgs, SkillsImportArgs,
+    SkillsListArgs, SkillsMoveArgs, SkillsShowArgs,
+};
 pub(crate) use tools::{
     AuditArgs, GrantsArgs, ListArgs, ManifestArgs, SearchArgs, ShowArgs, ToolCallArgs, ToolsCommand,
 };
@@ -42,6 +47,7 @@ Examples:
   innkeeper run \"Roll 2d6+3 for me\"         Let an agent do something, and watch it
   innkeeper runs list                       What agents did, and what is unfinished
   innkeeper profiles list                   Which agents there are
+  innkeeper skills import ./haiku           Give agents instructions to read when they need them
   innkeeper parse reply.txt                 Show the tool calls in a model's reply
   innkeeper call reply.txt                  Run them, and print what the model is told
   innkeeper tools list                      What can be called
@@ -160,6 +166,14 @@ pub(crate) enum Command {
         arg_required_else_help = false
     )]
     Profiles(ProfilesCommand),
+    /// See, import and export skills: instructions that agents read when they need them
+    #[command(
+        subcommand,
+        after_help = skills::EXAMPLES,
+        max_term_width = 100,
+        arg_required_else_help = false
+    )]
+    Skills(SkillsCommand),
     /// Read a model's reply and print the tool calls in it as JSON
     #[command(after_help = PARSE_EXAMPLES, args_override_self = true, max_term_width = 100)]
     Parse(ParseArgs),

@@ -4,6 +4,7 @@ mod models;
 mod plugin;
 mod profiles;
 mod runs;
+mod skills;
 mod tools;
 mod workflow;
 
@@ -12,7 +13,7 @@ use clap::{Arg, ArgAction, Command, CommandFactory};
 use crate::cli::Cli;
 
 /// Everything that has a help text: the command it belongs to (empty for all), its id, the text. Those of
-/// `run`, `runs`, `profiles`, `tools`, `workflow`, `models` and `plugin` stand in files of their own.
+/// `run`, `runs`, `profiles`, `skills`, `tools`, `workflow`, `models` and `plugin` stand in files of their own.
 const ARGUMENTS: &[(&str, &str, &str)] = &[
     (
         "",
@@ -66,6 +67,7 @@ const EXAMPLES: &str = "\
   innkeeper run \"掷 2d6+3\"                  让智能体做一件事，并看着它做
   innkeeper runs list                       智能体做过什么，什么还没有完成
   innkeeper profiles list                   有哪些智能体
+  innkeeper skills import ./haiku           给智能体一份需要时才读的说明
   innkeeper parse reply.txt                 显示一段模型回复中的工具调用
   innkeeper call reply.txt                  执行它们，输出模型将读到的结果
   innkeeper tools list                      可以调用的工具
@@ -111,6 +113,7 @@ fn arguments() -> impl Iterator<Item = &'static (&'static str, &'static str, &'s
         .iter()
         .chain(runs::ARGUMENTS)
         .chain(profiles::ARGUMENTS)
+        .chain(skills::ARGUMENTS)
         .chain(tools::ARGUMENTS)
         .chain(workflow::ARGUMENTS)
         .chain(models::ARGUMENTS)
@@ -122,6 +125,7 @@ fn commands() -> impl Iterator<Item = &'static (&'static str, &'static str, &'st
         .iter()
         .chain(runs::COMMANDS)
         .chain(profiles::COMMANDS)
+        .chain(skills::COMMANDS)
         .chain(tools::COMMANDS)
         .chain(workflow::COMMANDS)
         .chain(models::COMMANDS)

@@ -10,6 +10,7 @@ mod plugin;
 mod runs;
 mod said;
 mod said_runs;
+mod said_skills;
 mod settings;
 mod tools;
 mod workflow;

@@ -125,6 +125,18 @@ error_codes! {
     WorldinfoInvalidEntryRange = "worldinfo.invalid_entry_range", Model, Useless;
     WorldinfoReadTooLarge = "worldinfo.read_too_large", Model, Useless;
 
+    // Skills.
+    SkillNotFound = "skill.not_found", Model, Useless;
+    SkillNotVisible = "skill.not_visible", Model, Useless;
+    SkillPolicyDenied = "skill.policy_denied", Model, Useless;
+    SkillInvalidRequest = "skill.invalid_request", Model, Useless;
+    SkillReadBudgetExceeded = "skill.read_budget_exceeded", Model, Useless;
+    SkillReadBudgetExhausted = "skill.read_budget_exhausted", Model, Useless;
+    SkillStorageFailed = "skill.storage_failed", Model, Useful;
+    SkillInvalidPackage = "skill.invalid_package", Run, Useless;
+    SkillConflict = "skill.conflict", Run, Useless;
+    SkillStaleFile = "skill.stale_file", Run, Useless;
+
     // The model and its provider.
     ModelRequestFailed = "model.request_failed", Run, Useful;
     ModelProviderRateLimited = "model.provider_rate_limited", Run, Useful;

@@ -16,6 +16,7 @@ fn names_are_dotted_unique_and_read_back() {
                 "workspace",
                 "chat",
                 "worldinfo",
+                "skill",
                 "model",
                 "commit"
             ]

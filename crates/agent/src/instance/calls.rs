@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::drive::{AgentInstance, Gone};
 use super::log::{Brought, RecordError, RunLog};
 use crate::run::{CallState, Input, PlannedBlock};
+use crate::skills::SkillDesk;
 use crate::workspace::WorkspaceSession;
 
 impl AgentInstance {
@@ -75,6 +76,7 @@ impl AgentInstance {
         let listener = Listener {
             log: self.log.clone(),
             session: self.session.clone(),
+            skills: self.skills.clone(),
             closing: self.shared.closing.clone(),
             calls: planned.calls.iter().map(|call| call.call.clone()).collect(),
             open: AtomicUsize::new(planned.calls.iter().filter(|call| call.is_open()).count()),
@@ -120,6 +122,7 @@ impl AgentInstance {
 struct Listener {
     log: RunLog,
     session: Arc<WorkspaceSession>,
+    skills: Arc<SkillDesk>,
     calls: Vec<CallId>,
     /// How many of them have no end.
     open: AtomicUsize,
@@ -194,6 +197,7 @@ impl CallListener for Listener {
             observation: Arc::new(end.observation.clone()),
             elapsed_ms: u64::try_from(end.elapsed.as_millis()).unwrap_or(u64::MAX),
             change: staged.change,
+            skill_chars: self.skills.take(&call),
             // What is shown is all there is, unless it was cut.
             full: end
                 .full

@@ -16,6 +16,7 @@ use super::log::{Brought, RecordError};
 use crate::chat::ChatView;
 use crate::limits::{COMMIT_GRACE, COMMIT_TIMEOUT};
 use crate::run::{AgentRun, CommitAnswer, Input, Why};
+use crate::skills::SkillDesk;
 use crate::workspace::{CommitReceipt, CommitRefused, CommitRequest, RunDoor};
 
 #[async_trait]
@@ -76,6 +77,10 @@ impl RunDoor for AgentInstance {
         Ok(world_info
             .map_err(|error| told(error.into()))?
             .map(Arc::new))
+    }
+
+    fn skills(&self) -> Arc<SkillDesk> {
+        self.skills.clone()
     }
 }
 

@@ -22,6 +22,7 @@ use crate::chat::ChatView;
 use crate::limits::REST_AFTER;
 use crate::profile::ToolDescription;
 use crate::run::{Input, Step, Why};
+use crate::skills::SkillDesk;
 use crate::workspace::WorkspaceSession;
 
 /// One run at work.
@@ -37,6 +38,7 @@ pub(crate) struct AgentInstance {
     pub(super) is_recovered: bool,
     /// What its tools see of the chat.
     pub(super) chat: Option<Arc<ChatView>>,
+    pub(super) skills: Arc<SkillDesk>,
     /// What the profile says about tools.
     pub(super) descriptions: BTreeMap<String, ToolDescription>,
     pub(super) telling: Telling,

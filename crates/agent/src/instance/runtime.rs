@@ -24,6 +24,7 @@ use super::offer::Offers;
 use super::{AgentError, WaitError};
 use crate::limits::MAX_LIVE_RUNS;
 use crate::profile::Profiles;
+use crate::skills::Skills;
 use crate::workspace::{PersistentStates, Workspaces};
 
 /// What a runtime is put together from.
@@ -51,6 +52,7 @@ pub(super) struct Shared {
     /// The built-in one.
     pub(super) deliberation: Plan,
     pub(super) offers: Offers,
+    pub(super) skills: Skills,
     alive: Mutex<HashMap<RunId, Alive>>,
     /// Held by whoever reads a run from its journal, until the run is driven.
     pub(super) taking_up: tokio::sync::Mutex<()>,
@@ -124,6 +126,7 @@ impl AgentRuntime {
             journal,
             deliberation,
             offers: Offers::default(),
+            skills: Skills::new(&parts.home),
             alive: Mutex::default(),
             taking_up: tokio::sync::Mutex::default(),
             faults: Mutex::default(),
@@ -135,6 +138,11 @@ impl AgentRuntime {
 
     pub fn profiles_of(&self, user: &UserId, project: &ProjectId) -> Profiles {
         Profiles::of_project(&self.0.parts.home, user, project)
+    }
+
+    /// Those of the house. They work on files: whoever is async asks from a thread of its own.
+    pub fn skills(&self) -> &Skills {
+        &self.0.skills
     }
 
     pub fn journal(&self) -> &Arc<dyn RunJournal> {

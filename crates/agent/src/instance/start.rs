@@ -23,6 +23,7 @@ use crate::chat::ChatView;
 use crate::limits::{MAX_ADDITIONAL_ROUNDS, MAX_ID_CHARS, MAX_TITLE_CHARS};
 use crate::profile::{AgentProfile, DEFAULT_WRITER, Dialect, ModelMode};
 use crate::run::{AgentRun, Created, Input, Stamped};
+use crate::skills::{self, SkillDesk};
 use crate::workspace::{WorkspacePlan, WorkspaceSession, workspace_id};
 
 /// What somebody wants done.
@@ -162,6 +163,12 @@ impl AgentRuntime {
             Some(base) => Some(base),
             None => host::base_of(&chat, &generation_type)?,
         };
+        let scopes = skills::scopes(&profile, &chat_ref, asked.skill_scope_refs.as_ref())?;
+        let (skills, rules) = (self.skills().clone(), profile.skills.clone());
+        let looked_up = move || skills.effective(scopes, &rules);
+        let skills = tokio::task::spawn_blocking(looked_up)
+            .await
+            .map_err(|error| AgentError::new(ErrorCode::AgentInternalError, error.to_string()))??;
         Ok(Arc::new(Created {
             run_id,
             workspace_id,
@@ -183,6 +190,7 @@ impl AgentRuntime {
             user: asked.user.to_string(),
             project: asked.project.to_string(),
             skill_scope_refs: asked.skill_scope_refs,
+            skills,
             profile,
         }))
     }
@@ -229,6 +237,12 @@ impl Shared {
             project: ProjectId::try_from(created.project.as_str()).unwrap_or_default(),
             ..Caller::agent(profile.id.as_str(), created.run_id.clone(), profile.reach())
         };
+        let desk = Arc::new(SkillDesk::new(
+            self.skills.clone(),
+            created.skills.clone(),
+            profile.skills.clone(),
+            run.left().skill_chars,
+        ));
         let state = run.workspace().clone();
         Arc::new_cyclic(|own: &std::sync::Weak<AgentInstance>| {
             let door: std::sync::Weak<dyn crate::workspace::RunDoor> = own.clone();
@@ -266,6 +280,7 @@ impl Shared {
                 shared: self.clone(),
                 cancel,
                 chat: chat.map(Arc::new),
+                skills: desk,
                 is_recovered,
             }
         })

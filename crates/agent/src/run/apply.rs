@@ -89,8 +89,12 @@ impl AgentRun {
                 observation,
                 elapsed_ms,
                 change,
+                skill_chars,
                 full,
-            } => self.call_ended(call, observation, *elapsed_ms, change, full.as_ref(), out),
+            } => {
+                self.spent.count_skill_chars(*skill_chars);
+                self.call_ended(call, observation, *elapsed_ms, change, full.as_ref(), out);
+            }
             Input::BlockEnded { block, notes } => self.block_ended(*block, notes, out),
             Input::TaskEnded { observation } => self.task_ended(observation, out),
             Input::CommitRequested {

@@ -224,6 +224,7 @@ fn a_commit_is_answered_once() {
     assert_eq!(scene.refuses(again("c2")), Why::Already);
     // A call does not end before its host has answered.
     let end = Input::CallEnded {
+        skill_chars: 0,
         call: "a".into(),
         observation: Arc::new(innkeeper_protocol::Observation::success("x", "y")),
         elapsed_ms: 0,

@@ -12,6 +12,7 @@ use serde_json::Value as Json;
 
 use super::ModelTurn;
 use crate::AgentProfile;
+use crate::skills::RunSkills;
 use crate::workspace::state::{FileInfo, WorkspaceChange};
 
 /// An input with its moment: all that a run knows of time.
@@ -107,6 +108,9 @@ pub enum Input {
         /// What it did to the workspace: takes effect with this input and not before.
         #[serde(default, skip_serializing_if = "WorkspaceChange::is_empty")]
         change: WorkspaceChange,
+        /// Characters of skills that it has read.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        skill_chars: u64,
         /// The result in full where a later step of the block may refer to it and it is longer than what is observed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         full: Option<Arc<Json>>,
@@ -180,6 +184,10 @@ pub enum Input {
     },
 }
 
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// All that a run begins with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -207,6 +215,9 @@ pub struct Created {
     pub world_info: Option<Json>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skill_scope_refs: Option<Json>,
+    /// The skills that its agent sees, as they were at its start.
+    #[serde(default, skip_serializing_if = "RunSkills::is_empty")]
+    pub skills: RunSkills,
     /// The chat that `chat.search` and `chat.read_messages` see; that of the snapshot where the host gives none.
     #[serde(default)]
     pub chat: Vec<Json>,

@@ -20,6 +20,8 @@ pub struct Spent {
     /// By the names under which the profile limits them.
     pub calls_per_tool: BTreeMap<String, u32>,
     pub tokens: u64,
+    /// Characters of skills that were read.
+    pub skill_chars: u64,
     /// In dollars.
     pub cost: f64,
     /// Time in which it was at work. Waiting for people, being paused and having nobody to drive it are no work.
@@ -34,6 +36,7 @@ pub(super) struct Forgiven {
     calls: u32,
     calls_per_tool: BTreeMap<String, u32>,
     tokens: u64,
+    skill_chars: u64,
     cost: f64,
     worked_ms: u64,
 }
@@ -44,6 +47,7 @@ pub struct Left {
     pub rounds: u32,
     pub calls: u32,
     pub tokens: Option<u64>,
+    pub skill_chars: u64,
     pub cost: Option<f64>,
     pub wall_time_ms: Option<u64>,
 }
@@ -58,12 +62,17 @@ impl Spent {
         let budget = &profile.agent.budget;
         let calls = self.calls - self.forgiven.calls;
         let tokens = self.tokens - self.forgiven.tokens;
+        let skill_chars = self.skill_chars - self.forgiven.skill_chars;
         let worked = self.worked_ms - self.forgiven.worked_ms;
         let cost = self.cost - self.forgiven.cost;
         Left {
             rounds: self.max_rounds(profile).saturating_sub(self.rounds),
             calls: profile.tools.max_calls_per_run.saturating_sub(calls),
             tokens: budget.max_tokens.map(|max| max.saturating_sub(tokens)),
+            skill_chars: profile
+                .skills
+                .max_read_chars_per_run
+                .saturating_sub(skill_chars),
             cost: budget.max_cost.map(|max| (max - cost).max(0.0)),
             wall_time_ms: budget
                 .max_wall_time_ms
@@ -126,6 +135,10 @@ impl Spent {
         }
     }
 
+    pub(super) fn count_skill_chars(&mut self, chars: u64) {
+        self.skill_chars = self.skill_chars.saturating_add(chars);
+    }
+
     /// What is used up is given once more.
     pub(super) fn forgive(&mut self, profile: &AgentProfile) {
         let left = self.left(profile);
@@ -134,6 +147,9 @@ impl Spent {
         }
         if left.tokens == Some(0) {
             self.forgiven.tokens = self.tokens;
+        }
+        if left.skill_chars == 0 {
+            self.forgiven.skill_chars = self.skill_chars;
         }
         if left.cost.is_some_and(|cost| cost <= 0.0) {
             self.forgiven.cost = self.cost;
@@ -167,4 +183,32 @@ pub(super) fn alike(name: &str, tool: &str) -> bool {
         false => '_',
     };
     name.chars().map(normal).eq(tool.chars().map(normal))
+}
+
+#[cfg(test)]
+mod tests {
+    use innkeeper_protocol::event::Presentation;
+    use serde_json::json;
+
+    use super::*;
+    use crate::run::Input;
+
+    #[test]
+    fn what_was_read_of_skills_counts_and_is_granted_again_when_it_is_used_up() {
+        let Input::Created(created) =
+            crate::run::testing::created(Presentation::Background, json!({}))
+        else {
+            panic!("no beginning");
+        };
+        let mut profile = created.profile.clone();
+        profile.skills.max_read_chars_per_run = 100;
+        let mut spent = Spent::default();
+        spent.count_skill_chars(60);
+        spent.forgive(&profile);
+        assert_eq!(spent.left(&profile).skill_chars, 40, "some is left");
+        spent.count_skill_chars(40);
+        assert_eq!(spent.left(&profile).skill_chars, 0);
+        spent.forgive(&profile);
+        assert_eq!(spent.left(&profile).skill_chars, 100);
+    }
 }

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use innkeeper_protocol::event::{
-    ContextAssembled, InvocationChanged, InvocationCreated, InvocationId, ModelBindingResolved,
-    PersistentProjectionInitialized, ProfileResolved, RunCreated, RunEventKind, RunStatus,
-    SkillScopesResolved, WorkspaceInitialized,
+    ContextAssembled, EffectiveSkill, InvocationChanged, InvocationCreated, InvocationId,
+    ModelBindingResolved, PersistentProjectionInitialized, ProfileResolved, RunCreated,
+    RunEventKind, RunStatus, SkillScopesResolved, WorkspaceInitialized,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -16,6 +16,7 @@ use super::spent::Spent;
 use super::state::Phase;
 use super::told::ToldTools;
 use super::{AgentRun, Created, Draft, Input, Misfit, Stamped};
+use crate::skills::RunSkill;
 use crate::workspace::state::{FileInfo, WorkspaceState};
 
 /// What lies in it is kept for later runs of the chat.
@@ -154,12 +155,13 @@ fn created_events(created: &Created) -> Out {
             extra: Map::new(),
         })),
         Draft::new(RunEventKind::SkillScopesResolved(SkillScopesResolved {
-            scopes: json!([]),
-            refs: created
-                .skill_scope_refs
-                .clone()
-                .unwrap_or_else(|| json!({})),
-            effective_skills: Vec::new(),
+            scopes: json!(created.skills.scopes),
+            refs: match &created.skill_scope_refs {
+                // From before scopes were looked up.
+                Some(refs) if created.skills.scopes.is_empty() => refs.clone(),
+                _ => created.skills.refs(),
+            },
+            effective_skills: created.skills.effective.iter().map(told).collect(),
             extra: Map::new(),
         })),
     ];
@@ -167,6 +169,15 @@ fn created_events(created: &Created) -> Out {
         out.push(RunEventKind::GenerationIntentRecorded(intent.clone()).into());
     }
     out
+}
+
+fn told(skill: &RunSkill) -> EffectiveSkill {
+    EffectiveSkill {
+        name: skill.name.clone(),
+        scope: json!(skill.scope),
+        installed_hash: Some(skill.installed_hash.clone()),
+        extra: Map::new(),
+    }
 }
 
 /// What the driver says of the model, whatever keys it has.

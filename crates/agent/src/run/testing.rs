@@ -59,6 +59,7 @@ pub(crate) fn created(presentation: Presentation, changes: Json) -> Input {
         user: String::new(),
         project: String::new(),
         skill_scope_refs: None,
+        skills: crate::skills::RunSkills::default(),
     }))
 }
 
@@ -279,6 +280,7 @@ impl Scene {
         change: WorkspaceChange,
     ) -> &mut Self {
         self.feed(Input::CallEnded {
+            skill_chars: 0,
             call: call.into(),
             observation: Arc::new(Observation::new("t", outcome)),
             elapsed_ms: 1,

@@ -13,6 +13,7 @@ use super::fault::fault;
 use super::path::WorkspacePath;
 use super::state::FileInfo;
 use crate::chat::ChatView;
+use crate::skills::SkillDesk;
 
 #[async_trait]
 pub trait RunDoor: Send + Sync {
@@ -28,6 +29,9 @@ pub trait RunDoor: Send + Sync {
 
     /// The activation batch of the run's prompt, as the host wrote it.
     async fn world_info(&self) -> Result<Option<Arc<Json>>, ToolError>;
+
+    /// Its skills.
+    fn skills(&self) -> Arc<SkillDesk>;
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -4,7 +4,7 @@
 //! which takes effect when the run's journal has it. So a write happens once or not at all, whatever ends the process.
 //!
 //! - Pure: [`state`], `reads.rs` (what an agent was shown), `path.rs`, `plan.rs` (roots), `staging.rs` (what open calls did),
-//!   `find.rs` (searching), `lines.rs`, `ids.rs`, [`diff`] (what is different between two of them).
+//!   `find.rs` and `hits.rs` (searching), `lines.rs`, `ids.rs`, [`diff`] (what is different between two of them).
 //! - [`WorkspaceSession`] is the workspace of a live run, [`Workspaces`] all of them; `tools/` work on those.
 //! - [`RunDoor`] is what tools ask of the run. [`persist`] keeps a root for later runs; [`host`] is what hosts may read.
 
@@ -15,6 +15,7 @@ mod diff_renames;
 mod door;
 mod fault;
 pub(crate) mod find;
+pub(crate) mod hits;
 pub mod host;
 mod ids;
 mod lines;
@@ -39,6 +40,7 @@ mod workspaces;
 pub use door::{CommitMode, CommitReceipt, CommitRefused, CommitRequest, RunDoor};
 pub(crate) use fault::{fault, quoted};
 pub use ids::{call_stem, workspace_id};
+pub(crate) use lines::Lines;
 pub use path::{PathFault, WorkspacePath};
 pub use persist::{PersistentState, PersistentStates, StatesInMemory};
 pub use plan::{MessageBody, PERSIST, RESERVED, ROOTS, WorkspacePlan};

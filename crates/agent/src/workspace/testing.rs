@@ -16,6 +16,8 @@ use tokio_util::sync::CancellationToken;
 use super::state::{FileInfo, WorkspaceState};
 use super::*;
 use crate::chat::ChatView;
+use crate::profile::SkillRules;
+use crate::skills::{RunSkills, SkillDesk, Skills};
 
 #[derive(Default)]
 pub(crate) struct InMemory(pub(crate) Mutex<HashMap<BlobId, Arc<[u8]>>>);
@@ -48,6 +50,7 @@ pub(crate) struct Door {
     pub(crate) finished: Mutex<Vec<Option<String>>>,
     pub(crate) chat: Mutex<Option<Arc<ChatView>>>,
     pub(crate) world_info: Mutex<Option<Arc<Json>>>,
+    pub(crate) skills: Mutex<Option<Arc<SkillDesk>>>,
 }
 
 #[async_trait]
@@ -78,6 +81,19 @@ impl RunDoor for Door {
 
     async fn world_info(&self) -> Result<Option<Arc<Json>>, ToolError> {
         Ok(self.world_info.lock().unwrap().clone())
+    }
+
+    fn skills(&self) -> Arc<SkillDesk> {
+        let desk = self.skills.lock().unwrap().clone();
+        desk.unwrap_or_else(|| {
+            let nowhere = Skills::new(std::path::Path::new("nowhere"));
+            Arc::new(SkillDesk::new(
+                nowhere,
+                RunSkills::default(),
+                SkillRules::default(),
+                0,
+            ))
+        })
     }
 }
 
@@ -127,6 +143,7 @@ impl House {
         workspaces.open(&run, session.clone());
         let mut tools = tools(&workspaces);
         tools.extend(crate::chat::tools(&workspaces));
+        tools.extend(crate::skills::tools(&workspaces));
         Self {
             contents,
             door,

@@ -161,7 +161,10 @@ async fn what_a_run_began_with_can_be_begun_with_again() {
     );
     assert_eq!(
         desk.json("input/resolved_skills.json").await,
-        json!({"scopes": [], "refs": {}, "effectiveSkills": []})
+        json!({
+            "scopes": [{"kind": "global"}, {"kind": "profile", "profileId": "worker"}],
+            "refs": {}, "effectiveSkills": []
+        })
     );
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod parse;
 pub(crate) mod plugin;
 pub(crate) mod profiles;
 pub(crate) mod runs;
+pub(crate) mod skills;
 pub(crate) mod tools;
 pub(crate) mod workflow;
 

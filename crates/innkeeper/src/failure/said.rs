@@ -5,6 +5,7 @@
 
 use super::message;
 use super::said_runs::PHRASES as PHRASES_OF_RUNS;
+use super::said_skills::PHRASES as PHRASES_OF_SKILLS;
 use crate::lang::Lang;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +79,10 @@ impl Said {
 }
 
 fn translated(english: &str, depth: usize) -> String {
-    let known = PHRASES_OF_RUNS.iter().chain(PHRASES);
+    let known = PHRASES_OF_RUNS
+        .iter()
+        .chain(PHRASES_OF_SKILLS)
+        .chain(PHRASES);
     let known = known.filter(|_| depth > 0);
     let mut found = known.filter_map(|(pattern, chinese)| {
         let names = names(pattern, english)?;
@@ -255,7 +259,11 @@ mod tests {
 
     #[test]
     fn every_phrase_uses_all_its_names() {
-        for (english, chinese) in PHRASES.iter().chain(PHRASES_OF_RUNS) {
+        for (english, chinese) in PHRASES
+            .iter()
+            .chain(PHRASES_OF_RUNS)
+            .chain(PHRASES_OF_SKILLS)
+        {
             let count = english.matches("{}").count();
             for number in 0..count {
                 assert!(chinese.contains(&format!("{{{number}}}")), "{english}");

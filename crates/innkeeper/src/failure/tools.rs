@@ -45,6 +45,8 @@ pub(crate) enum Expected {
     Duration,
     /// Of a search.
     Words,
+    /// Of skills.
+    Scope,
 }
 
 impl Expected {
@@ -70,6 +72,12 @@ impl Expected {
             (Self::Duration, Lang::Zh) => "请写数字和单位：500ms、30s、5m、1h；最多 24h",
             (Self::Words, Lang::En) => "say what the tool should do, as in 'weather forecast'",
             (Self::Words, Lang::Zh) => "请说出工具要做什么，例如“天气预报”",
+            (Self::Scope, Lang::En) => {
+                "write global, preset:<api>/<name>, profile:<id> or character:<id>"
+            }
+            (Self::Scope, Lang::Zh) => {
+                "请写 global、preset:<api>/<名称>、profile:<ID> 或 character:<ID>"
+            }
             (Self::Time, Lang::En) => {
                 "write a date (2026-05-01), a time (2026-05-01T08:00:00Z) or how long ago (2h, 7d)"
             }

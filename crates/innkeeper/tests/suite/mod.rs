@@ -28,6 +28,7 @@ mod runs_process;
 mod runs_steer;
 mod runs_terminal;
 mod settings;
+mod skills;
 mod terminal;
 mod tools;
 mod workflow;

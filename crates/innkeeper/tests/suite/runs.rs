@@ -239,7 +239,11 @@ fn a_run_is_named_by_the_beginning_of_its_id() {
 fn what_makes_no_run_is_said_in_one_line() {
     let house = House::new();
     for (words, code, parts) in [
-        (&["run"][..], 2, &["the message is missing", "[run.no_message]"][..]),
+        (
+            &["run"][..],
+            2,
+            &["the message is missing", "[run.no_message]"][..],
+        ),
         (&["run", " "], 2, &["[run.no_message]"]),
         (
             &["run", "a", "b", "--profile", "c"],

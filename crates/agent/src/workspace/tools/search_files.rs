@@ -1,7 +1,5 @@
 //! `workspace.search_files`: lines that hold what is looked for, the best first, each with its neighbours.
 
-use std::cmp::Ordering;
-
 use async_trait::async_trait;
 use innkeeper_protocol::{ErrorCode, ToolDefinition};
 use innkeeper_store::BlobId;
@@ -11,8 +9,8 @@ use serde_json::{Value as Json, json};
 
 use super::super::Workspaces;
 use super::super::fault::fault;
-use super::super::find::{Query, cut_around, folded};
-use super::super::lines::Lines;
+use super::super::find::Query;
+use super::super::hits::{Found, Hit, Sought, look};
 use super::super::path::is_below;
 use super::super::session::WorkspaceSession;
 use super::super::text::aside;
@@ -20,8 +18,8 @@ use super::list_files::is_top;
 use super::visible;
 use crate::declare::{Nature, answer, declare, examples, number, object, text};
 use crate::limits::{
-    MAX_FILE_SNIPPET_CHARS, MAX_QUERY_CHARS, MAX_SEARCH_CONTEXT_LINES, MAX_SEARCH_DEPTH,
-    MAX_SEARCH_HITS, MAX_SEARCHED_BYTES, MAX_SEARCHED_FILES, SEARCH_CONTEXT_LINES, SEARCH_HITS,
+    MAX_QUERY_CHARS, MAX_SEARCH_CONTEXT_LINES, MAX_SEARCH_DEPTH, MAX_SEARCH_HITS,
+    MAX_SEARCHED_BYTES, MAX_SEARCHED_FILES, SEARCH_CONTEXT_LINES, SEARCH_HITS,
 };
 
 pub(super) fn definition() -> ToolDefinition {
@@ -76,7 +74,7 @@ pub(super) struct SearchFiles(pub(super) Workspaces);
 impl Executor for SearchFiles {
     async fn execute(&self, call: Invocation) -> Result<Json, ToolError> {
         let session = self.0.of_call(&call)?;
-        let asked = Asked::of(&call)?;
+        let asked = asked(&call)?;
         let limit = asked.limit;
         let Chosen { files, mut skipped } =
             chosen(&session, text(&call, "path").unwrap_or_default())?;
@@ -94,11 +92,11 @@ impl Executor for SearchFiles {
             searched += 1;
             let asked = asked.clone();
             let here = aside(content.as_str().len(), move || {
-                look(&asked, &path, &sha256, content.as_str())
+                look(&asked, &path, sha256.as_str(), content.as_str())
             });
             found.add(here.await?, limit);
         }
-        let hits: Vec<Json> = found.hits.iter().map(Hit::told).collect();
+        let hits: Vec<Json> = found.hits.iter().map(told).collect();
         Ok(json!({
             "query": text(&call, "query"),
             "hits": hits,
@@ -109,52 +107,43 @@ impl Executor for SearchFiles {
     }
 }
 
-#[derive(Clone)]
-struct Asked {
-    query: Query,
-    limit: usize,
-    context: usize,
-}
-
-impl Asked {
-    fn of(call: &Invocation) -> Result<Self, ToolError> {
-        let invalid = |reason: &str, message: String| {
-            let reason = format!("workspace.{reason}");
-            Err(fault(ErrorCode::ToolInvalidArguments, &reason, message))
-        };
-        let query = text(call, "query").unwrap_or_default();
-        if query.chars().nth(MAX_QUERY_CHARS).is_some() {
-            let message = format!("query is at most {MAX_QUERY_CHARS} characters long");
-            return invalid("search_query_too_long", message);
-        }
-        let Some(query) = Query::new(query) else {
-            let message = "query is empty: give the words to look for".to_owned();
-            return invalid("search_query_empty", message);
-        };
-        let limit = number(call.arguments.get("limit")).unwrap_or(SEARCH_HITS);
-        if limit > MAX_SEARCH_HITS {
-            let message = format!("limit is at most {MAX_SEARCH_HITS}");
-            return invalid("search_limit_too_large", message);
-        }
-        let Ok(limit @ 1..) = usize::try_from(limit) else {
-            let message = format!("limit is 1 to {MAX_SEARCH_HITS}");
-            return invalid("search_limit_invalid", message);
-        };
-        let context = number(call.arguments.get("context_lines")).unwrap_or(SEARCH_CONTEXT_LINES);
-        if context > MAX_SEARCH_CONTEXT_LINES {
-            let message = format!("context_lines is at most {MAX_SEARCH_CONTEXT_LINES}");
-            return invalid("search_context_too_large", message);
-        }
-        let Ok(context) = usize::try_from(context) else {
-            let message = format!("context_lines is 0 to {MAX_SEARCH_CONTEXT_LINES}");
-            return invalid("search_context_invalid", message);
-        };
-        Ok(Self {
-            query,
-            limit,
-            context,
-        })
+fn asked(call: &Invocation) -> Result<Sought, ToolError> {
+    let invalid = |reason: &str, message: String| {
+        let reason = format!("workspace.{reason}");
+        Err(fault(ErrorCode::ToolInvalidArguments, &reason, message))
+    };
+    let query = text(call, "query").unwrap_or_default();
+    if query.chars().nth(MAX_QUERY_CHARS).is_some() {
+        let message = format!("query is at most {MAX_QUERY_CHARS} characters long");
+        return invalid("search_query_too_long", message);
     }
+    let Some(query) = Query::new(query) else {
+        let message = "query is empty: give the words to look for".to_owned();
+        return invalid("search_query_empty", message);
+    };
+    let limit = number(call.arguments.get("limit")).unwrap_or(SEARCH_HITS);
+    if limit > MAX_SEARCH_HITS {
+        let message = format!("limit is at most {MAX_SEARCH_HITS}");
+        return invalid("search_limit_too_large", message);
+    }
+    let Ok(limit @ 1..) = usize::try_from(limit) else {
+        let message = format!("limit is 1 to {MAX_SEARCH_HITS}");
+        return invalid("search_limit_invalid", message);
+    };
+    let context = number(call.arguments.get("context_lines")).unwrap_or(SEARCH_CONTEXT_LINES);
+    if context > MAX_SEARCH_CONTEXT_LINES {
+        let message = format!("context_lines is at most {MAX_SEARCH_CONTEXT_LINES}");
+        return invalid("search_context_too_large", message);
+    }
+    let Ok(context) = usize::try_from(context) else {
+        let message = format!("context_lines is 0 to {MAX_SEARCH_CONTEXT_LINES}");
+        return invalid("search_context_invalid", message);
+    };
+    Ok(Sought {
+        query,
+        limit,
+        context,
+    })
 }
 
 struct Chosen {
@@ -208,113 +197,18 @@ fn chosen(session: &WorkspaceSession, path: &str) -> Result<Chosen, ToolError> {
     Ok(chosen)
 }
 
-struct Hit {
-    path: String,
-    sha256: BlobId,
-    score: f64,
-    /// Lines, counted from 1, both included.
-    first: usize,
-    last: usize,
-    snippet: String,
-}
-
-impl Hit {
-    fn order(&self, other: &Self) -> Ordering {
-        let by_score = other.score.total_cmp(&self.score);
-        by_score
-            .then_with(|| self.path.cmp(&other.path))
-            .then_with(|| self.first.cmp(&other.first))
-    }
-
-    fn told(&self) -> Json {
-        let counted = count(&self.snippet);
-        json!({
-            "path": self.path,
-            "score": self.score,
-            "startLine": self.first,
-            "endLine": self.last,
-            "snippet": self.snippet,
-            "bytes": counted.bytes,
-            "chars": counted.chars,
-            "words": counted.words,
-            "sha256": self.sha256,
-            "ref": format!("workspace:{}#L{}-L{}", self.path, self.first, self.last),
-        })
-    }
-}
-
-/// The best hits.
-#[derive(Default)]
-struct Found {
-    hits: Vec<Hit>,
-    /// There are others.
-    more: bool,
-}
-
-impl Found {
-    fn add(&mut self, other: Self, limit: usize) {
-        self.more |= other.more;
-        self.hits.extend(other.hits);
-        self.hits.sort_by(Hit::order);
-        self.more |= self.hits.len() > limit;
-        self.hits.truncate(limit);
-    }
-}
-
-/// The best places of one file, none of which overlaps another.
-fn look(asked: &Asked, path: &str, sha256: &BlobId, text: &str) -> Found {
-    let mut places: Vec<(f64, usize)> = text
-        .lines()
-        .enumerate()
-        .map(|(index, line)| (asked.query.score(&folded(line)), index + 1))
-        .filter(|(score, _)| *score > 0.0)
-        .collect();
-    places.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let lines = Lines::of(text);
-    let mut found = Found::default();
-    for (score, line) in places {
-        let first = line.saturating_sub(asked.context).max(1);
-        let last = (line + asked.context).min(lines.count());
-        let is_apart = |hit: &Hit| hit.last < first || last < hit.first;
-        if !found.hits.iter().all(is_apart) {
-            continue;
-        }
-        if found.hits.len() == asked.limit {
-            found.more = true;
-            break;
-        }
-        let (first, last, snippet) = shown(asked, text, &lines, line, (first, last));
-        found.hits.push(Hit {
-            path: path.to_owned(),
-            sha256: sha256.clone(),
-            score,
-            first,
-            last,
-            snippet,
-        });
-    }
-    found
-}
-
-/// The lines around a hit, or where they are too long the hit alone.
-fn shown(
-    asked: &Asked,
-    text: &str,
-    lines: &Lines,
-    line: usize,
-    (first, last): (usize, usize),
-) -> (usize, usize, String) {
-    let piece = |first: usize, last: usize| {
-        let bytes = lines.bytes(first, last + 1 - first);
-        text.get(bytes)
-            .unwrap_or_default()
-            .trim_end_matches(['\r', '\n'])
-    };
-    let around = piece(first, last);
-    if around.chars().nth(MAX_FILE_SNIPPET_CHARS).is_none() {
-        return (first, last, around.to_owned());
-    }
-    let alone = piece(line, line);
-    let place = asked.query.place(alone);
-    (line, line, cut_around(alone, place, MAX_FILE_SNIPPET_CHARS))
+fn told(hit: &Hit) -> Json {
+    let counted = count(&hit.snippet);
+    json!({
+        "path": hit.path,
+        "score": hit.score,
+        "startLine": hit.first,
+        "endLine": hit.last,
+        "snippet": hit.snippet,
+        "bytes": counted.bytes,
+        "chars": counted.chars,
+        "words": counted.words,
+        "sha256": hit.sha256,
+        "ref": format!("workspace:{}#L{}-L{}", hit.path, hit.first, hit.last),
+    })
 }
