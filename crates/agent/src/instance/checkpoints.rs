@@ -109,7 +109,7 @@ impl AgentRuntime {
             request_id: request_id.clone(),
             note: (!note.is_empty()).then(|| note.to_owned()),
         };
-        self.feed(run, input, |_| false).await?;
+        self.feed(run, vec![input], |_| false).await?;
         let reader = self.reader();
         let mut walk = Walk::after(&reader, run, before);
         let is_own = |event: &RunEvent| match &event.kind {
