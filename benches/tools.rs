@@ -33,7 +33,7 @@ const SIZES: [usize; 4] = [10, 100, 1_000, 10_000];
 const MOST_GROWTH: f64 = 1.5;
 
 /// Making an index may take so many times as long as reading what it is made of.
-const INDEX_OF_READING: f64 = 1.0 / 100.0;
+const INDEX_OF_READING: f64 = 1.0 / 200.0;
 /// A question may take as long as that.
 const QUESTION_OF_READING: f64 = 0.5;
 

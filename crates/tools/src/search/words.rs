@@ -35,7 +35,7 @@ pub(super) fn each_term(text: &str, mut found: impl FnMut(&str)) {
 }
 
 fn end_word(word: &mut String, found: &mut impl FnMut(&str)) {
-    if !word.is_empty() && !STOP.contains(&word.as_str()) {
+    if !word.is_empty() && STOP.binary_search(&word.as_str()).is_err() {
         stem(word);
         found(word);
     }
