@@ -17,7 +17,7 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ("there is no run '{}'", "没有运行“{0}”"),
     ("there is a run '{}' already", "已经有运行“{0}”"),
     ("the run '{}' has no answer of round {}; it has {}", "运行“{0}”没有第 {1} 轮的回答；它有 {2} 轮"),
-    ("the run '{}' has no checkpoint '{}': it has none; `innkeeper runs checkpoints {}` lists them", "运行“{0}”没有检查点“{1}”：它一个也没有"),
+    ("the run '{}' has no checkpoint '{}': it has none; `innkeeper runs checkpoints {}` lists them", "运行“{0}”没有检查点“{1}”：它一个也没有；`innkeeper runs checkpoints {2}` 会列出检查点"),
     ("the run '{}' has no checkpoint '{}': its last is {}; `innkeeper runs checkpoints {}` lists them", "运行“{0}”没有检查点“{1}”：最后一个是 {2}；`innkeeper runs checkpoints {3}` 会列出它们"),
     ("'{}' is no checkpoint; name one like cp_000001, or 'start' or 'now'", "“{0}”不是检查点；请写成 cp_000001，或 start、now"),
     ("there is no '{}' in the workspace, neither at '{}' nor at '{}'; leave the path out to see what is different", "工作区中没有“{0}”，无论在“{1}”还是“{2}”；不写路径即可看到所有不同"),
