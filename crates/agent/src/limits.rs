@@ -223,7 +223,7 @@ pub const MAX_CHANGED_PATHS: usize = 20;
 // The tools that a model is told of.
 
 /// As long as there are no more, it is told of all.
-pub const ALL_TOLD_UP_TO: u32 = 40;
+pub const ALL_TOLD_UP_TO: u32 = 64;
 /// Beyond that, of so many that fit its task best.
 pub const MOST_TOLD: u32 = 24;
 /// What a profile can set these two to.

@@ -2,6 +2,7 @@ use innkeeper_protocol::event::Presentation;
 use serde_json::json;
 
 use super::*;
+use crate::limits::ALL_TOLD_UP_TO;
 use crate::run::{Input, testing};
 
 fn tools(ids: &[&str]) -> Vec<Arc<ToolDefinition>> {
@@ -26,8 +27,8 @@ fn rules(all_up_to: u32, most: u32) -> OfferRules {
 
 #[test]
 fn few_are_told_whole_and_of_many_those_that_fit() {
-    assert!(is_all(40, &OfferRules::default()));
-    assert!(!is_all(41, &OfferRules::default()));
+    assert!(is_all(ALL_TOLD_UP_TO as usize, &OfferRules::default()));
+    assert!(!is_all(ALL_TOLD_UP_TO as usize + 1, &OfferRules::default()));
     assert!(is_all(0, &rules(0, 0)));
     let all = tools(&["a", "b", "c", "d", "tools.search", "workspace.finish"]);
     let ids = |most: u32, always: &str, fitting: &[&str]| {

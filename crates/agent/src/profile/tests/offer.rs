@@ -9,7 +9,7 @@ use crate::profile::{AgentProfile, OfferRules, Severity};
 #[test]
 fn it_is_read_and_written_in_every_format() {
     let usual = OfferRules::default();
-    assert_eq!((usual.all_up_to, usual.most), (40, 24));
+    assert_eq!((usual.all_up_to, usual.most), (64, 24));
     for base in [version_1(), comfy()] {
         assert_eq!(read(&base).agent.offer, usual);
         assert_eq!(read(&base).to_json().pointer("/agent/offer"), None);
