@@ -85,25 +85,7 @@ async fn what_is_on_its_way_to_the_disk_can_be_read() {
 #[tokio::test]
 async fn an_answer_that_is_captured_is_in_the_workspace_at_once() {
     let desk = Desk::new(json!({}));
-    desk.feed(Input::WorkspaceReady {
-        files: Vec::new(),
-        is_missing: false,
-    })
-    .await;
-    desk.feed(Input::ContextReady {
-        binding: json!({}),
-        request: json!({}),
-        tools: json!([]),
-    })
-    .await;
-    desk.feed(Input::ModelAsked {
-        keep: 0,
-        add: vec![Arc::new(json!({}))],
-        request: json!({}),
-        guidance: 0,
-        arrived: 0,
-    })
-    .await;
+    desk.begin().await;
     desk.feed(Input::ModelReplied(Arc::new(ModelTurn {
         text: "Once upon a time".to_owned(),
         ..ModelTurn::default()

@@ -225,8 +225,8 @@ impl Desk {
         self.log.record(input).await.unwrap();
     }
 
-    /// Up to a reply that calls `x`.
-    pub(super) async fn act(&self) {
+    /// Up to the first request.
+    pub(super) async fn begin(&self) {
         self.feed(Input::WorkspaceReady {
             files: Vec::new(),
             is_missing: false,
@@ -246,6 +246,11 @@ impl Desk {
             arrived: 0,
         })
         .await;
+    }
+
+    /// Up to a reply that calls `x`.
+    pub(super) async fn act(&self) {
+        self.begin().await;
         self.feed(Input::ModelReplied(Arc::new(ModelTurn {
             tool_calls: vec![native("a", "x", json!({}))],
             ..ModelTurn::default()
