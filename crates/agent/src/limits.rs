@@ -42,6 +42,10 @@ pub const MAX_EVENTS_PAGE: usize = 500;
 pub const STEPS_PAGE: usize = 256;
 /// Bytes of a paper of a run (`events.jsonl` …) that a host is given at once.
 pub const MAX_PAPER_BYTES: usize = 32 << 20;
+/// Bytes of what a run becomes again with a rollback, and of what another begins with where it is branched off.
+pub const MAX_SET_BACK_BYTES: usize = 48 << 20;
+/// Messages that a model is told of by name after a rollback.
+pub const MAX_PUBLISHED_TOLD: usize = 10;
 // Runs.
 
 /// Calls of one reply that are run; the rest is refused.

@@ -7,6 +7,7 @@
 mod commit;
 mod id;
 mod model;
+mod rollback;
 mod run;
 mod task;
 mod tool;
@@ -19,6 +20,7 @@ use serde_json::{Map, Value as Json};
 pub use commit::*;
 pub use id::*;
 pub use model::*;
+pub use rollback::*;
 pub use run::*;
 pub use task::*;
 pub use tool::*;
@@ -159,6 +161,7 @@ kinds! {
     RunPaused(RunPaused) = "run_paused", Info;
     RunRecovered(RunRecovered) = "run_recovered", Info;
     RunResumed(RunResumed) = "run_resumed", Info;
+    RunRolledBack(RunRolledBack) = "run_rolled_back", Info;
 
     AgentModelBindingResolved(ModelBindingResolved) = "agent_model_binding_resolved", Info;
     ModelRequestCreated(ModelRequestCreated) = "model_request_created", Info;

@@ -98,6 +98,16 @@ fn catalogue() -> Vec<(&'static str, Json)> {
             json!({"invocationId": "inv_root", "additionalRounds": 4, "round": 8, "maxRounds": 12}),
         ),
         (
+            "run_rolled_back",
+            json!({"rollbackId": "b", "invocationId": "inv_root", "checkpointId": "cp_000001", "eventSeq": 9,
+            "beforeCheckpointId": "cp_000003", "scope": "committed-message", "reason": "no", "rounds": 2,
+            "files": {"added": 0, "modified": 1, "deleted": 1, "paths": ["output/a.md", "output/b.md"]},
+            "withdrawnCommits": [{"commitId": "k", "messageId": "7", "messageIndex": 7, "path": "p",
+                "mode": "append", "checkpointId": "cp_000002", "strategy": "replaceMessage",
+                "replaceWith": [{"commitId": "j", "path": "p", "mode": "replace", "sha256": "0"}]}],
+            "withdrawnStateId": "s"}),
+        ),
+        (
             "agent_model_binding_resolved",
             json!({"mode": "currentPromptSnapshot", "chatCompletionSource": "openai",
             "customApiFormat": null, "modelId": "m"}),

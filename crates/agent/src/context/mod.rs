@@ -4,9 +4,11 @@
 //! conversations can do so. `opening.rs` is what stands first, `turn.rs` what comes of a turn.
 
 mod opening;
+mod set_back;
 mod turn;
 
-pub use opening::{Opening, opening};
+pub use opening::{Opening, opening, renewed};
+pub use set_back::set_back;
 pub use turn::{after_turn, empty_turn, guidance, nudge, observations, with_tools};
 
 #[cfg(test)]

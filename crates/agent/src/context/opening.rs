@@ -1,5 +1,7 @@
 //! The beginning: who the agent is, what it can call, and what has been said so far.
 
+use std::sync::Arc;
+
 use innkeeper_protocol::Locale;
 use serde_json::{Value as Json, json};
 
@@ -40,6 +42,27 @@ pub fn opening(parts: &Opening<'_>) -> Vec<Json> {
     }
     messages.extend_from_slice(talk);
     messages
+}
+
+/// A conversation that another agent has begun, with the instructions of this one (`opening`) in the place of that one's:
+/// how many of its messages stay, and what follows them.
+pub fn renewed(
+    sent: &[Arc<Json>],
+    opening: &[Json],
+    messages: &[Json],
+) -> (usize, impl Iterator<Item = Json>) {
+    let lead = messages
+        .iter()
+        .take_while(|message| is_instruction(message))
+        .count();
+    let own = opening.get(lead).filter(|message| is_instruction(message));
+    let has_own = sent
+        .get(lead)
+        .is_some_and(|message| is_instruction(message));
+    let rest = sent.iter().skip(lead + usize::from(has_own));
+    let rest = rest.map(|message| Json::clone(message));
+    let others: Vec<Json> = own.cloned().into_iter().chain(rest).collect();
+    (lead.min(sent.len()), others.into_iter())
 }
 
 fn system(parts: &Opening<'_>) -> String {

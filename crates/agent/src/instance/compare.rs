@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use innkeeper_protocol::ErrorCode;
-use innkeeper_protocol::event::{CheckpointId, RunEventKind, RunId};
+use innkeeper_protocol::event::{CheckpointId, RunId};
 use innkeeper_store::{Tree, TreeFile};
 use serde::{Serialize, Serializer};
 
@@ -173,12 +173,8 @@ impl RunReader {
     ) -> Result<Option<Tree>, AgentError> {
         let mut told = Retelling::of(self, run);
         while let Some(moment) = told.next().await? {
-            let is_it = |kind: &RunEventKind| match kind {
-                RunEventKind::CheckpointCreated(made) => made.checkpoint_id == *id,
-                _ => false,
-            };
-            if moment.drafts.iter().any(|draft| is_it(&draft.kind)) {
-                return Ok(Some(moment.run.workspace().tree()));
+            if let Some((run, _)) = moment.at_checkpoint(id) {
+                return Ok(Some(run.workspace().tree()));
             }
         }
         Ok(None)

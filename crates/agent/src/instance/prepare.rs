@@ -13,14 +13,20 @@ use crate::context::{self, Opening};
 use crate::profile::Dialect;
 use crate::run::told::{ADDED, LEFT_OUT};
 use crate::run::{Created, Input, Nudge};
-use crate::workspace::persist;
+use crate::workspace::persist::{self, Projection};
 
 impl AgentInstance {
     pub(super) async fn prepare_workspace(&self) -> Result<(), Gone> {
         let created = self.log.read(|run| run.created().clone()).await?;
         let base = created.persist_base_state_id.as_deref();
         let states = self.shared.persist.as_ref();
-        let projected = persist::project(states, &created.workspace_id, base).await;
+        let projected = match &created.fork {
+            Some(fork) => Ok(Projection {
+                files: fork.files.clone().into_iter().collect(),
+                ..Projection::default()
+            }),
+            None => persist::project(states, &created.workspace_id, base).await,
+        };
         let ready = match projected {
             Ok(projection) => Input::WorkspaceReady {
                 files: projection.files,
@@ -85,6 +91,10 @@ impl AgentInstance {
             .await?;
         let tools = self.told().await?;
         let mut first = (!has_sent).then(|| self.opening(&created, &tools));
+        // Another agent goes on with what one before it began.
+        let is_renewed =
+            has_sent && round == 1 && created.fork.as_ref().is_some_and(|fork| fork.is_renewed);
+        let renewed = is_renewed.then(|| self.opening(&created, &tools));
         let dialect = created.profile.agent.protocol;
         let added = self.newly_told().await?;
         let (specs, further) = match added.is_empty() {
@@ -123,12 +133,20 @@ impl AgentInstance {
                     }
                     (None, None) => Vec::new(),
                 };
+                if let Some(set_back) = run.set_back() {
+                    add.push(context::set_back(set_back, locale));
+                }
                 let pending = run.guidance();
                 if !pending.is_empty() {
                     let texts = pending.iter().map(|guidance| guidance.text.as_str());
                     add.push(context::guidance(texts));
                 }
-                let keep = run.sent().len();
+                let mut keep = run.sent().len();
+                if let Some(opening) = &renewed {
+                    let (kept, others) = context::renewed(run.sent(), opening, &created.messages);
+                    keep = kept;
+                    add.splice(0..0, others);
+                }
                 Input::ModelAsked {
                     keep,
                     request: told(run.binding(), keep + add.len()),

@@ -251,16 +251,19 @@ impl TurnReader {
 
     fn take(&mut self, input: Input) {
         match input {
-            Input::ModelAsked { keep, add, .. } => match &mut self.asked {
-                // Asked anew before the last was answered.
-                Some((kept, added)) if keep >= *kept => {
-                    added.truncate(keep - *kept);
-                    added.extend(add);
-                }
-                asked => *asked = Some((keep, add)),
-            },
-            Input::ModelReplied(reply) => {
+            Input::Created(created) => {
+                let sent = created.fork.as_ref().map(|fork| fork.sent().to_vec());
+                self.asked = sent.map(|sent| (0, sent));
+            }
+            Input::ModelAsked { keep, add, .. } => {
                 self.round += 1;
+                self.became(keep, add);
+            }
+            Input::RolledBack(back) => {
+                let restored = &back.restored;
+                self.became(restored.keep(), restored.add().to_vec());
+            }
+            Input::ModelReplied(reply) => {
                 let (keep, add) = self.asked.take().unwrap_or_default();
                 self.waiting.push_back(TurnRead {
                     round: self.round,
@@ -270,6 +273,18 @@ impl TurnReader {
                 });
             }
             _ => {}
+        }
+    }
+
+    /// What would be sent, since the last answer.
+    fn became(&mut self, keep: usize, add: Vec<Arc<Json>>) {
+        match &mut self.asked {
+            // Before the last was answered.
+            Some((kept, added)) if keep >= *kept => {
+                added.truncate(keep - *kept);
+                added.extend(add);
+            }
+            asked => *asked = Some((keep, add)),
         }
     }
 }

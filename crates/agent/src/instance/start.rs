@@ -23,7 +23,7 @@ use crate::chat::ChatView;
 use crate::limits::{MAX_ADDITIONAL_ROUNDS, MAX_ID_CHARS, MAX_TITLE_CHARS};
 use crate::profile::{AgentProfile, DEFAULT_WRITER, Dialect, ModelMode};
 use crate::run::{AgentRun, Created, Input, Stamped};
-use crate::skills::{self, SkillDesk};
+use crate::skills::{self, RunSkills, SkillDesk};
 use crate::workspace::{WorkspacePlan, WorkspaceSession, workspace_id};
 
 /// What somebody wants done.
@@ -76,17 +76,34 @@ impl AgentRuntime {
     pub async fn start(&self, asked: StartRun) -> Result<RunHandle, AgentError> {
         self.0.check_room()?;
         let created = self.created(asked).await?;
+        self.begin(created, Vec::new(), true).await
+    }
+
+    /// With what it is told at once. It is driven from now on, or when somebody resumes it.
+    pub(super) async fn begin(
+        &self,
+        created: Arc<Created>,
+        told: Vec<Input>,
+        starts: bool,
+    ) -> Result<RunHandle, AgentError> {
         let at = self.0.parts.clock.now();
         let first = Stamped {
             at,
             input: Input::Created(created.clone()),
         };
-        let (run, drafts) = AgentRun::begin(&first)
+        let (mut run, mut drafts) = AgentRun::begin(&first)
             .map_err(|misfit| AgentError::new(ErrorCode::AgentInternalError, misfit.to_string()))?;
+        let tree = created.fork.as_ref().map(|_| run.workspace().tree());
+        let mut fed = vec![first];
+        for input in told {
+            let stamped = Stamped { at, input };
+            drafts.extend(run.apply(&stamped)?);
+            fed.push(stamped);
+        }
         let events = numbered(&created.run_id, 0, at, drafts);
         let last_seq = events.len() as u64;
         let record = record(&created, &run, at, last_seq);
-        let input = serde_json::to_string(&[first])
+        let input = serde_json::to_string(&fed)
             .map_err(|error| AgentError::new(ErrorCode::AgentInternalError, error.to_string()))?;
         let entry = Entry {
             run: created.run_id.clone(),
@@ -94,7 +111,7 @@ impl AgentRuntime {
             events,
             update: RunUpdate::default(),
             blobs: Vec::new(),
-            trees: Vec::new(),
+            trees: tree.into_iter().collect(),
             snapshot: None,
         };
         // Before there is a run: what cannot be driven must not be there.
@@ -103,8 +120,10 @@ impl AgentRuntime {
                 .because(fault.reason())
         })?;
         self.0.journal.create(record.clone(), entry).await?;
-        let instance = self.0.instance(run, last_seq, chat, false);
-        self.0.launch(instance);
+        if starts {
+            let instance = self.0.instance(run, last_seq, chat, false);
+            self.0.launch(instance);
+        }
         Ok(RunHandle::from(&record))
     }
 
@@ -112,18 +131,7 @@ impl AgentRuntime {
         let id = asked.profile_id.as_deref().unwrap_or(DEFAULT_WRITER);
         let (mut profile, source) = self.profile(&asked.user, &asked.project, id).await?;
         overrule(&mut profile, &asked)?;
-        if !profile.run.direct_runnable {
-            let message = format!(
-                "the profile '{id}' is for agents that others call; it cannot be run by itself"
-            );
-            return Err(AgentError::new(ErrorCode::AgentInvalidProfile, message)
-                .because("agent.profile_not_direct_runnable"));
-        }
-        if profile.model.mode == ModelMode::RequiresConfiguration && asked.model.is_none() {
-            let message = format!("the profile '{id}' has no model yet; choose one in it");
-            return Err(AgentError::new(ErrorCode::AgentInvalidProfile, message)
-                .because("agent.profile_model_requires_configuration"));
-        }
+        check_direct(&profile, id, asked.model.as_deref())?;
         let presentation = asked.presentation.unwrap_or(profile.run.presentation);
         check_ending(&profile, presentation)?;
         binding::check_connection(&profile, self.0.parts.workflows.models())?;
@@ -163,12 +171,8 @@ impl AgentRuntime {
             Some(base) => Some(base),
             None => host::base_of(&chat, &generation_type)?,
         };
-        let scopes = skills::scopes(&profile, &chat_ref, asked.skill_scope_refs.as_ref())?;
-        let (skills, rules) = (self.skills().clone(), profile.skills.clone());
-        let looked_up = move || skills.effective(scopes, &rules);
-        let skills = tokio::task::spawn_blocking(looked_up)
-            .await
-            .map_err(|error| AgentError::new(ErrorCode::AgentInternalError, error.to_string()))??;
+        let refs = asked.skill_scope_refs.as_ref();
+        let skills = self.effective_skills(&profile, &chat_ref, refs).await?;
         Ok(Arc::new(Created {
             run_id,
             workspace_id,
@@ -192,10 +196,26 @@ impl AgentRuntime {
             skill_scope_refs: asked.skill_scope_refs,
             skills,
             profile,
+            fork: None,
         }))
     }
 
-    async fn profile(
+    /// Those that the agent sees, as they are now.
+    pub(super) async fn effective_skills(
+        &self,
+        profile: &AgentProfile,
+        chat_ref: &Json,
+        refs: Option<&Json>,
+    ) -> Result<RunSkills, AgentError> {
+        let scopes = skills::scopes(profile, chat_ref, refs)?;
+        let (skills, rules) = (self.skills().clone(), profile.skills.clone());
+        let looked_up = move || skills.effective(scopes, &rules);
+        let looked_up = tokio::task::spawn_blocking(looked_up).await;
+        Ok(looked_up
+            .map_err(|error| AgentError::new(ErrorCode::AgentInternalError, error.to_string()))??)
+    }
+
+    pub(super) async fn profile(
         &self,
         user: &UserId,
         project: &ProjectId,
@@ -287,8 +307,32 @@ impl Shared {
     }
 }
 
+/// Whether a person can begin with it.
+pub(super) fn check_direct(
+    profile: &AgentProfile,
+    id: &str,
+    model: Option<&str>,
+) -> Result<(), AgentError> {
+    if !profile.run.direct_runnable {
+        let message = format!(
+            "the profile '{id}' is for agents that others call; it cannot be run by itself"
+        );
+        return Err(AgentError::new(ErrorCode::AgentInvalidProfile, message)
+            .because("agent.profile_not_direct_runnable"));
+    }
+    if profile.model.mode == ModelMode::RequiresConfiguration && model.is_none() {
+        let message = format!("the profile '{id}' has no model yet; choose one in it");
+        return Err(AgentError::new(ErrorCode::AgentInvalidProfile, message)
+            .because("agent.profile_model_requires_configuration"));
+    }
+    Ok(())
+}
+
 /// In the foreground only what is published counts, so a run that cannot publish could not end well.
-fn check_ending(profile: &AgentProfile, presentation: Presentation) -> Result<(), AgentError> {
+pub(super) fn check_ending(
+    profile: &AgentProfile,
+    presentation: Presentation,
+) -> Result<(), AgentError> {
     let needed = ["workspace.commit", "workspace.finish"];
     let lacking = needed.iter().find(|tool| !profile.shows_name(tool));
     match lacking.filter(|_| presentation == Presentation::Foreground) {

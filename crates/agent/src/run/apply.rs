@@ -127,6 +127,7 @@ impl AgentRun {
             Input::Stopped => self.stopped(out),
             Input::Recovered => self.recovered(out),
             Input::Resumed { additional_rounds } => self.resumed(*additional_rounds, out),
+            Input::RolledBack(back) => self.rolled_back(back, out),
             Input::Failed {
                 code,
                 message,

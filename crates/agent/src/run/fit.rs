@@ -39,6 +39,7 @@ impl AgentRun {
             Input::CommitFailed { commit, .. } if self.commit(commit).is_some() => {
                 self.check_answer(commit)
             }
+            Input::RolledBack(back) => self.check_rollback(back),
             Input::GuidanceSubmitted { .. } => Err(deaf("is over")),
             Input::CheckpointRequested { .. } => Err(settled("is over")),
             _ => Err(Misfit {
@@ -57,6 +58,9 @@ impl AgentRun {
             Input::CommitResolved { commit, .. } => self.check_published(commit),
             Input::CommitFailed { commit, .. } => self.check_answer(commit),
             Input::CancelRequested => Err(Misfit::already("The run is being ended")),
+            Input::RolledBack(_) => {
+                Err(self.not_now("is being ended; roll it back when it is over"))
+            }
             Input::GuidanceSubmitted { .. } => Err(deaf("is being ended")),
             Input::CheckpointRequested { .. } => Err(settled("is being ended")),
             _ => Err(Misfit {
@@ -70,6 +74,7 @@ impl AgentRun {
     fn check_paused(&self, input: &Input) -> Fit {
         match input {
             Input::Resumed { additional_rounds } => self.check_rounds(*additional_rounds),
+            Input::RolledBack(back) => self.check_rollback(back),
             Input::CancelRequested
             | Input::Recovered
             | Input::Failed { .. }
@@ -168,6 +173,9 @@ impl AgentRun {
             Input::Stopped if self.next() == Step::Stop => Ok(()),
             Input::Stopped => Err(Misfit::unfit("Nobody has asked the run to stop")),
             Input::Resumed { .. } => Err(Misfit::already("The run is at work")),
+            Input::RolledBack(_) => {
+                Err(self.not_now("is at work; cancel it, roll it back, then resume it"))
+            }
             Input::CancelRequested | Input::Recovered | Input::Failed { .. } => Ok(()),
         }
     }
@@ -339,12 +347,19 @@ impl AgentRun {
             Some(rounds) if !(1..=MAX_ADDITIONAL_ROUNDS).contains(&rounds) => invalid(format!(
                 "additionalRounds must be between 1 and {MAX_ADDITIONAL_ROUNDS}"
             )),
-            None if self.left().rounds == 0 && self.phase == (Phase::Over { from: Stage::Ask }) => invalid(
+            None if self.left().rounds == 0 && self.asks_next() => invalid(
                 "The run has used all its rounds; say with additionalRounds how many more it gets"
                     .to_owned(),
             ),
             _ => Ok(()),
         }
+    }
+}
+
+impl AgentRun {
+    /// Once it is resumed.
+    fn asks_next(&self) -> bool {
+        matches!(self.phase, Phase::Ready | Phase::Over { from: Stage::Ask })
     }
 }
 

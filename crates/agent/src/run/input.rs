@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::ModelTurn;
+use super::{Forked, ModelTurn, RolledBack};
 use crate::AgentProfile;
 use crate::skills::RunSkills;
 use crate::workspace::state::{FileInfo, WorkspaceChange};
@@ -176,6 +176,8 @@ pub enum Input {
     Resumed {
         additional_rounds: Option<u32>,
     },
+    /// A person wants it as it was at an earlier moment. Only of a run that is over or paused.
+    RolledBack(Arc<RolledBack>),
     /// Something that no model can mend.
     Failed {
         code: ErrorCode,
@@ -231,4 +233,7 @@ pub struct Created {
     pub user: String,
     #[serde(default)]
     pub project: String,
+    /// What of another run it goes on from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fork: Option<Arc<Forked>>,
 }

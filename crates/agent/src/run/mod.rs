@@ -11,6 +11,7 @@ mod effect;
 mod end;
 mod finish;
 mod fit;
+mod fork;
 mod guard;
 mod guidance;
 pub mod input;
@@ -18,6 +19,7 @@ mod model;
 pub mod names;
 mod plan;
 mod recover;
+mod rollback;
 mod spent;
 mod start;
 mod state;
@@ -26,8 +28,10 @@ pub mod told;
 pub mod turn;
 
 pub use commit::{Commit, CommitAnswer};
+pub use fork::Forked;
 pub use guidance::Guidance;
 pub use input::{Created, Input, Stamped};
+pub use rollback::{Published, Restored, RolledBack, SetBack};
 pub use spent::{Left, Spent};
 pub use state::{AgentRun, OpenTask, RunFailure};
 pub use step::{Draft, Misfit, Step, Why};
@@ -48,5 +52,7 @@ mod law_tests;
 mod loop_tests;
 #[cfg(test)]
 mod recover_tests;
+#[cfg(test)]
+mod rollback_tests;
 #[cfg(test)]
 pub(crate) mod testing;

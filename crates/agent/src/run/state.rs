@@ -15,6 +15,7 @@ use super::apply::millis_between;
 use super::commit::Commit;
 use super::guard::Repeated;
 use super::guidance::{Guidance, Guided};
+use super::rollback::SetBack;
 use super::spent::{Left, Spent};
 use super::told::ToldTools;
 use super::turn::CallState;
@@ -70,6 +71,14 @@ pub struct AgentRun {
     #[serde(default)]
     pub(super) captured: Option<(String, BlobId)>,
     pub(super) failure: Option<RunFailure>,
+    /// Until the model has been told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) set_back: Option<SetBack>,
+    #[serde(default)]
+    pub(super) rollbacks: u32,
+    /// What it has left for later runs, last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) kept_state: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -306,9 +315,9 @@ impl AgentRun {
         &self.workspace
     }
 
-    /// Those that the host has confirmed, oldest first.
+    /// Those that the host has confirmed and nobody has withdrawn, oldest first.
     pub fn commits(&self) -> impl DoubleEndedIterator<Item = &Commit> {
-        self.commits.iter().filter(|commit| commit.is_confirmed())
+        self.commits.iter().filter(|commit| commit.counts())
     }
 
     pub fn commit_count(&self) -> u64 {

@@ -60,6 +60,7 @@ pub(crate) fn created(presentation: Presentation, changes: Json) -> Input {
         project: String::new(),
         skill_scope_refs: None,
         skills: crate::skills::RunSkills::default(),
+        fork: None,
     }))
 }
 

@@ -44,7 +44,8 @@ payloads! {
     }
     CheckpointCreated {
         checkpoint_id: CheckpointId,
-        /// `tool_workspace_write`, `tool_workspace_patch`, `chat_commit`, `direct_output_capture`, `requested`.
+        /// `tool_workspace_write`, `tool_workspace_patch`, `chat_commit`, `direct_output_capture`, `requested`,
+        /// `before_rollback`, `rollback`, `fork`.
         reason: String,
     }
     PersistentChange {

@@ -262,7 +262,9 @@ pub(crate) fn record_of(row: &SqliteRow) -> Result<RunRecord, sqlx::Error> {
     record.updated_at = timestamp(row.try_get(3)?);
     record.terminal_at = row.try_get::<Option<i64>, _>(4)?.map(timestamp);
     record.commit_count = row.try_get::<i64, _>(5)?.unsigned_abs();
-    if let Some(message) = row.try_get::<Option<&str>, _>(6)? {
+    // The last one that there was may have been withdrawn.
+    let committed = row.try_get::<Option<&str>, _>(6)?;
+    if let Some(message) = committed.filter(|_| record.commit_count > 0) {
         record.committed_message = Some(serde_json::from_str(message).map_err(damaged)?);
     }
     record.is_cut = row.try_get(7)?;
