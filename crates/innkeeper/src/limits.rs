@@ -91,6 +91,8 @@ pub(crate) const RUNS_PAGE: usize = 200;
 pub(crate) const MAX_RUNS_SEARCHED: usize = 20_000;
 /// Events that are read at once.
 pub(crate) const EVENTS_PAGE: usize = 500;
+/// Files that are named before a rollback.
+pub(crate) const MAX_PREVIEW_FILES: usize = 20;
 /// Events from whose end `runs show` tells turns and calls.
 pub(crate) const MAX_SHOWN_EVENTS: u64 = 4_000;
 /// How much of an answer `runs show --turn` shows, in characters.

@@ -207,8 +207,9 @@ impl RunReader {
         &self,
         run: &RunId,
         after: StepPlace,
+        limit: usize,
     ) -> Result<Vec<StepRead>, AgentError> {
-        Ok(self.journal.inputs(run, after, STEPS_PAGE).await?)
+        Ok(self.journal.inputs(run, after, limit).await?)
     }
 }
 
@@ -235,7 +236,7 @@ impl TurnReader {
     /// `None` after the last that was answered.
     pub async fn next(&mut self) -> Result<Option<TurnRead>, AgentError> {
         while self.waiting.is_empty() {
-            let page = self.reader.steps(&self.run, self.place).await?;
+            let page = self.reader.steps(&self.run, self.place, STEPS_PAGE).await?;
             let Some(last) = page.last() else {
                 return Ok(None);
             };

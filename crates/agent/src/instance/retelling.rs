@@ -7,6 +7,7 @@ use innkeeper_store::journal::StepPlace;
 
 use super::AgentError;
 use super::reading::{RunReader, inputs, unreadable};
+use crate::limits::STEPS_PAGE;
 use crate::run::{AgentRun, Draft, Input, Misfit, Stamped};
 
 /// One input at a time; nothing but the run itself grows with the length of its journal.
@@ -14,6 +15,8 @@ pub(super) struct Retelling {
     reader: RunReader,
     id: RunId,
     place: StepPlace,
+    /// Steps that are read at once.
+    page: usize,
     waiting: VecDeque<Stamped>,
     run: Option<AgentRun>,
     last_seq: u64,
@@ -64,6 +67,7 @@ impl Retelling {
             reader: reader.clone(),
             id: run.clone(),
             place: StepPlace::default(),
+            page: STEPS_PAGE,
             waiting: VecDeque::new(),
             run: None,
             last_seq: 0,
@@ -73,7 +77,14 @@ impl Retelling {
     /// `None` after all that is on disk.
     pub(super) async fn next(&mut self) -> Result<Option<Moment<'_>>, AgentError> {
         while self.waiting.is_empty() {
-            let page = self.reader.steps(&self.id, self.place).await?;
+            let page = match self.reader.steps(&self.id, self.place, self.page).await {
+                // What stands before the damage is told all the same.
+                Err(_) if self.page > 1 => {
+                    self.page = 1;
+                    continue;
+                }
+                page => page?,
+            };
             let Some(last) = page.last() else {
                 return Ok(None);
             };

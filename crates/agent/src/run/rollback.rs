@@ -179,7 +179,9 @@ impl AgentRun {
 
     /// Of a run that is over or paused.
     pub(super) fn check_rollback(&self, back: &RolledBack) -> Result<(), Misfit> {
-        if self.phase.stage() == Stage::Workspace || back.restored.stage == Stage::Workspace {
+        // A fork has its files from its first step on.
+        let has_begun = |stage| stage != Stage::Workspace || self.created.fork.is_some();
+        if !has_begun(self.phase.stage()) || !has_begun(back.restored.stage) {
             return Err(self.not_now("has only begun, so there is nothing to take back"));
         }
         if back.restored.from != self.place() || back.restored.keep > self.sent.len() {

@@ -129,9 +129,13 @@ pub(super) fn task_ended(task: &str) -> Input {
 
 impl Scene {
     pub(super) fn new(presentation: Presentation, changes: Json) -> Self {
+        Self::of(created(presentation, changes))
+    }
+
+    pub(super) fn of(created: Input) -> Self {
         let first = Stamped {
             at: Timestamp::from_millisecond(0).unwrap(),
-            input: created(presentation, changes),
+            input: created,
         };
         let (run, drafts) = AgentRun::begin(&first).unwrap();
         let mut scene = Self {

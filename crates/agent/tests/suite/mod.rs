@@ -25,6 +25,10 @@ mod story;
 #[cfg(unix)]
 mod tasks;
 mod told;
+mod undo;
+#[cfg(unix)]
+mod undo_faults;
+mod undo_law;
 #[cfg(unix)]
 mod verdict;
 #[cfg(unix)]

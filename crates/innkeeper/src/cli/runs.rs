@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use innkeeper_agent::limits::MAX_ADDITIONAL_ROUNDS;
 use innkeeper_agent::profile::Dialect;
+use innkeeper_protocol::event::RollbackScope;
 
 pub(super) const RUN: &str = "\
 Examples:
@@ -34,6 +35,8 @@ Examples:
   innkeeper runs resume --all                         Go on with all that have no end
   innkeeper runs events 0197 --follow                 See what happens in a run of another process
   innkeeper runs diff last                            What it has changed, in which lines
+  innkeeper runs rollback last cp_000003              Take it back to a checkpoint
+  innkeeper runs fork last cp_000003                  Go on from a checkpoint in a new run
   innkeeper runs guide last \"Make it shorter\"         Say something to a run of another process
   innkeeper runs export last --output run.json        All of it in one file
 
@@ -84,6 +87,31 @@ Examples:
 FROM and TO are checkpoints (cp_000003, or 3), `start` for what the run began with, or `now`. What is not compared line \
 by line (no text, too large, too much) is named in a line that begins with #. With --json: runId, fromCheckpointId, \
 toCheckpointId, files and totals.";
+
+const ROLLBACK: &str = "\
+Examples:
+  innkeeper runs rollback last cp_000003              Files and conversation as they were then
+  innkeeper runs rollback last start --yes            To what it began with, without asking
+  innkeeper runs rollback last 3 --scope committed-message
+                                                      What was published since then is withdrawn too
+  innkeeper runs rollback last --undo                 As it was before the last rollback
+
+What will change is shown, and you are asked. The run is over or paused; one that waits for you or was interrupted is \
+cancelled first, one at work is refused. Afterwards it can be resumed, also one that was complete: its model is told what \
+was taken back. What was spent stays spent, and what tools did outside the workspace is not undone. With --json: the event \
+run_rolled_back with runId, status and afterCheckpointId.
+
+Exit codes: 0 done, 1 failed or declined, 2 wrong usage or no such run, 6 another process drives the runs of this home.";
+
+const FORK: &str = "\
+Examples:
+  innkeeper runs fork last                            Go on from where a run is, in a new one
+  innkeeper runs fork last cp_000003 --tell \"Make it sad\"
+  innkeeper runs fork last 3 --model local/qwen3      With another model
+  innkeeper runs fork last start --no-start           Only make it; runs resume starts it
+
+The new run has the files and the conversation of that moment, its own id and its own budgets; the run it comes from is not \
+touched, may be at work, and can be deleted. It is shown as innkeeper run shows it, with the same --json and exit codes.";
 
 const RESUME: &str = "\
 Examples:
@@ -197,6 +225,12 @@ pub(crate) enum RunsCommand {
     /// Show what a run has changed, between any two of its checkpoints
     #[command(after_help = DIFF, args_override_self = true, max_term_width = 100)]
     Diff(RunsDiffArgs),
+    /// Take a run back to one of its checkpoints: files and conversation
+    #[command(after_help = ROLLBACK, args_override_self = true, max_term_width = 100)]
+    Rollback(RunsRollbackArgs),
+    /// Start a new run from a checkpoint of another
+    #[command(after_help = FORK, args_override_self = true, max_term_width = 100)]
+    Fork(RunsForkArgs),
     /// Go on with a run that was interrupted, paused, cancelled or failed
     #[command(after_help = RESUME, args_override_self = true, max_term_width = 100)]
     Resume(RunsResumeArgs),
@@ -306,6 +340,70 @@ pub(crate) struct RunsDiffArgs {
     /// Only which files, and how many lines of each
     #[arg(long)]
     pub(crate) stat: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunsRollbackArgs {
+    /// Its id, the beginning of it, or `last`
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    /// A checkpoint, or `start`
+    #[arg(value_name = "CHECKPOINT", required_unless_present = "undo")]
+    pub(crate) checkpoint: Option<String>,
+    /// What is taken back beside files and conversation
+    #[arg(long, value_enum, ignore_case = true, value_name = "SCOPE", default_value_t = RunsRollbackScope::Workspace)]
+    pub(crate) scope: RunsRollbackScope,
+    /// As it was before the last rollback
+    #[arg(long, conflicts_with = "checkpoint")]
+    pub(crate) undo: bool,
+    /// Why, for whoever reads its events
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    /// Do not ask
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunsRollbackScope {
+    /// Nothing: what was published stays
+    Workspace,
+    /// What was published since then is withdrawn
+    CommittedMessage,
+}
+
+impl From<RunsRollbackScope> for RollbackScope {
+    fn from(choice: RunsRollbackScope) -> Self {
+        match choice {
+            RunsRollbackScope::Workspace => Self::Workspace,
+            RunsRollbackScope::CommittedMessage => Self::CommittedMessage,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunsForkArgs {
+    /// Its id, the beginning of it, or `last`
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    /// A checkpoint, `start` or `now`
+    #[arg(value_name = "CHECKPOINT", default_value = "now")]
+    pub(crate) checkpoint: String,
+    /// What the agent is told with its first request; `-` reads it from standard input
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) tell: Option<String>,
+    /// Another agent, by its profile
+    #[arg(long, value_name = "PROFILE")]
+    pub(crate) profile: Option<String>,
+    /// Another model
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Make it, but do not start it
+    #[arg(long)]
+    pub(crate) no_start: bool,
+    /// Answer yes to whatever the rules say to ask
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]

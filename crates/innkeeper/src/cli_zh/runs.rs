@@ -61,6 +61,31 @@ pub(super) const ARGUMENTS: &[(&str, &str, &str)] = &[
         "只看这个文件，或这个文件夹中的文件；可重复",
     ),
     ("runs diff", "stat", "只列出哪些文件，各有多少行"),
+    ("runs rollback", "run", RUN_ID),
+    ("runs rollback", "checkpoint", "检查点，或 start"),
+    (
+        "runs rollback",
+        "scope",
+        "除文件和对话外还撤回什么：workspace（不撤回，已发布的保留）、committed-message（收回之后发布的内容） [默认：workspace]",
+    ),
+    ("runs rollback", "undo", "恢复到上一次退回之前"),
+    ("runs rollback", "reason", "原因，供查看事件的人了解"),
+    ("runs rollback", "yes", "不再询问"),
+    ("runs fork", "run", RUN_ID),
+    (
+        "runs fork",
+        "checkpoint",
+        "检查点、start 或 now [默认：now]",
+    ),
+    (
+        "runs fork",
+        "tell",
+        "随第一次请求告诉智能体的话；- 从标准输入读取",
+    ),
+    ("runs fork", "profile", "改由另一个智能体（配置）来做"),
+    ("runs fork", "model", "改用另一个模型"),
+    ("runs fork", "no_start", "只建立，不开始"),
+    ("runs fork", "yes", "凡规则要求询问的，一律回答“是”"),
     ("runs resume", "run", RUN_ID),
     ("runs resume", "all", "所有没有结束的运行"),
     ("runs resume", "rounds", "比原来多允许几次模型请求"),
@@ -94,6 +119,12 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
         "显示一次运行改动了什么，可在任意两个检查点之间比较",
         DIFF,
     ),
+    (
+        "runs rollback",
+        "把一次运行的文件和对话退回到某个检查点",
+        ROLLBACK,
+    ),
+    ("runs fork", "从一次运行的检查点分出新的运行", FORK),
     ("runs resume", "继续被中断、暂停、取消或失败的运行", RESUME),
     ("runs guide", "对另一个进程中的运行说一句话", GUIDE),
     ("runs cancel", "取消一次运行，不论由谁驱动", CANCEL),
@@ -132,6 +163,8 @@ const EXAMPLES: &str = "\
   innkeeper runs resume --all                         继续所有没有结束的运行
   innkeeper runs events 0197 --follow                 看另一个进程中的运行
   innkeeper runs diff last                            改动了什么，在哪些行
+  innkeeper runs rollback last cp_000003              退回到一个检查点
+  innkeeper runs fork last cp_000003                  从检查点分出新的运行
   innkeeper runs guide last \"短一点\"                  对另一个进程中的运行说一句话
   innkeeper runs export last --output run.json        全部写入一个文件
 
@@ -182,6 +215,30 @@ const DIFF: &str = "\
 FROM 和 TO 是检查点（cp_000003，或 3）、start（运行开始时的内容）或 now（现在）。没有逐行比较的文件
 （不是文本、太大、太多）会用一行以 # 开头的文字说明。使用 --json 时给出 runId、fromCheckpointId、
 toCheckpointId、files 和 totals。";
+
+const ROLLBACK: &str = "\
+示例：
+  innkeeper runs rollback last cp_000003              文件和对话都恢复到那时
+  innkeeper runs rollback last start --yes            恢复到开始时，不再询问
+  innkeeper runs rollback last 3 --scope committed-message
+                                                      之后发布的内容也一并收回
+  innkeeper runs rollback last --undo                 恢复到上一次退回之前
+
+会先显示将改变什么，再询问你。运行须已结束或暂停；等待你的、被中断的运行会先被取消，正在进行的则拒绝。
+之后可以继续，已完成的运行也可以：模型会被告知撤回了什么。已花费的不会退还，工具在工作区以外做的事也不会撤销。
+使用 --json 时给出事件 run_rolled_back 以及 runId、status 和 afterCheckpointId。
+
+退出码：0 完成，1 失败或被拒绝，2 用法有误或没有这次运行，6 另一个进程正在驱动这里的运行。";
+
+const FORK: &str = "\
+示例：
+  innkeeper runs fork last                            从一次运行现在的样子开始新的运行
+  innkeeper runs fork last cp_000003 --tell \"写得悲伤些\"
+  innkeeper runs fork last 3 --model local/qwen3      换一个模型
+  innkeeper runs fork last start --no-start           只建立；runs resume 才开始
+
+新的运行拥有那一刻的文件和对话，有自己的 ID 和额度；原来的运行不受影响，可以正在进行，也可以删除。
+显示方式、--json 和退出码都与 innkeeper run 相同。";
 
 const RESUME: &str = "\
 示例：

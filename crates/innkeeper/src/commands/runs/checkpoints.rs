@@ -120,6 +120,9 @@ fn why(checkpoint: &CheckpointView, screen: &Screen) -> String {
         "chat_commit" => screen.pick("published", "发布"),
         "direct_output_capture" => screen.pick("answer kept", "保留回答"),
         "requested" => screen.pick("asked for", "应要求"),
+        "before_rollback" => screen.pick("before it was rolled back", "退回之前"),
+        "rollback" => screen.pick("rolled back", "退回"),
+        "fork" => screen.pick("branched off", "分出"),
         other => other,
     };
     word.to_owned()

@@ -113,7 +113,7 @@ fn colour(number: usize, line: &str) -> Colour {
     }
 }
 
-fn status(status: FileStatus, screen: &Screen) -> &'static str {
+pub(super) fn status(status: FileStatus, screen: &Screen) -> &'static str {
     match status {
         FileStatus::Added => screen.pick("added", "新增"),
         FileStatus::Modified => screen.pick("modified", "修改"),

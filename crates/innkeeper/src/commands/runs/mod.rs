@@ -13,11 +13,13 @@ mod diff;
 mod events;
 mod export;
 mod find;
+mod fork;
 mod guide;
 mod house;
 mod list;
 mod memory;
 mod resume;
+mod rollback;
 mod show;
 mod speech;
 mod start;
@@ -48,6 +50,8 @@ pub(crate) fn run(command: &RunsCommand, home: &Home, screen: &Screen) -> Result
         RunsCommand::Events(args) => events::run(args, home, screen),
         RunsCommand::Checkpoints(args) => checkpoints::run(args, home, screen),
         RunsCommand::Diff(args) => diff::run(args, home, screen),
+        RunsCommand::Rollback(args) => rollback::run(args, home, screen),
+        RunsCommand::Fork(args) => fork::run(args, home, screen),
         RunsCommand::Resume(args) => resume::run(args, home, screen),
         RunsCommand::Guide(args) => guide::run(args, home, screen),
         RunsCommand::Cancel(args) => cancel::run(args, home, screen),

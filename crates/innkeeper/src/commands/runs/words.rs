@@ -301,6 +301,14 @@ pub(super) fn line(event: &RunEvent, lang: Lang) -> Option<Line> {
             Plain,
             lang.pick("taken up again where it was", "从原处继续"),
         ),
+        Kind::RunRolledBack(back) => Line::new(
+            "↺",
+            Warning,
+            lang.pick(
+                format!("rolled back to {}", back.checkpoint_id),
+                format!("退回到 {}", back.checkpoint_id),
+            ),
+        ),
         Kind::RunResumed(_) => Line::new("↻", Plain, lang.pick("resumed", "继续运行")),
         Kind::RunPaused(_) => Line::new(
             "‖",
