@@ -48,7 +48,7 @@ const MAIN: &str = "output/main.md";
 async fn twice(house: &House) -> RunId {
     house.profile("worker", "tam");
     house.script.say(&write(MAIN, "one"));
-    house.script.say(&write(MAIN, "two"));
+    house.script.say(&write(MAIN, "secondly"));
     house.script.say("Done.");
     let (handle, events) = house.run("worker", "Go").await;
     assert_eq!(handle.status, RunStatus::Completed, "{:?}", names(&events));
@@ -76,7 +76,7 @@ async fn a_complete_run_goes_on_from_a_checkpoint_and_its_model_does_not_believe
     assert_eq!(receipt.rolled_back.rounds, 2);
     assert_eq!(text(&house, &run, MAIN).await.as_deref(), Some("one"));
     let before = text(&house, &run, "checkpoints/cp_000003/output/main.md").await;
-    assert_eq!(before.as_deref(), Some("two"));
+    assert_eq!(before.as_deref(), Some("secondly"));
     let events = house.events(&run).await;
     assert!(events.last().unwrap().is_terminal());
 
@@ -107,7 +107,7 @@ async fn a_complete_run_goes_on_from_a_checkpoint_and_its_model_does_not_believe
         rest[0].contains("A person has set this run") && rest[1].contains("Shorter"),
         "{rest:?}"
     );
-    assert!(!json!(asked).to_string().contains("two"));
+    assert!(!json!(asked).to_string().contains("secondly"));
     // Said once.
     let next = house.script.request(1);
     assert_eq!(
@@ -141,13 +141,10 @@ async fn an_undone_rollback_is_undone_again() {
     assert_eq!(error.reason.as_deref(), Some("agent.rollback_not_found"));
     house.runtime.rollback(to(&run, "start")).await.unwrap();
     assert_eq!(text(&house, &run, MAIN).await, None);
-    for expected in [Some("two"), None, Some("two")] {
+    for expected in [Some("secondly"), None, Some("secondly")] {
         let before = reader.before_last_rollback(&run).await.unwrap();
-        let plan = reader.rollback_plan(
-            &run,
-            &DiffEnd::Checkpoint(before.clone()),
-            RollbackScope::Workspace,
-        );
+        let end = DiffEnd::Checkpoint(before.clone());
+        let plan = reader.rollback_plan(&run, &end, RollbackScope::Workspace);
         assert_eq!(plan.await.unwrap().diff.files.len(), 1);
         house
             .runtime
@@ -223,6 +220,8 @@ async fn writer(house: &House) -> RunId {
         profile["tools"]["deny"] = json!([]);
         profile["run"]["presentation"] = json!("foreground");
         profile["agent"]["textTurn"] = json!("nudges");
+        profile["output"] = json!({"artifacts": [
+            {"id": "main", "path": MAIN, "kind": "markdown", "target": "messageBody"}]});
     });
     house.script.say(&write(MAIN, "one"));
     house
@@ -329,7 +328,7 @@ async fn a_fork_goes_on_by_itself_and_outlives_what_it_came_from() {
         text(&house, &forked, MAIN).await.as_deref(),
         Some("another")
     );
-    assert_eq!(text(&house, &run, MAIN).await.as_deref(), Some("two"));
+    assert_eq!(text(&house, &run, MAIN).await.as_deref(), Some("secondly"));
     let start = DiffEnd::Start;
     let files = house
         .runtime
@@ -440,5 +439,8 @@ async fn a_run_that_is_damaged_later_on_is_branched_off_before_that() {
         .await
         .unwrap()
         .run_id;
-    assert_eq!(text(&house, &forked, MAIN).await.as_deref(), Some("two"));
+    assert_eq!(
+        text(&house, &forked, MAIN).await.as_deref(),
+        Some("secondly")
+    );
 }

@@ -51,7 +51,7 @@ fn replies(files: &Files, does: &[(u8, u8)]) -> Vec<(String, Files)> {
     let mut replies = Vec::new();
     for (n, (what, by)) in does.iter().enumerate() {
         let path = format!("output/{}.md", by % 3);
-        let new = format!("{n} {what} {by}\nline\n");
+        let new = format!("{n} {what} {by}\nline");
         let reply = match files.get(&path) {
             Some(old) if what.is_multiple_of(2) => {
                 let old = old.lines().next().unwrap().to_owned();

@@ -27,6 +27,7 @@ mod runs_output;
 mod runs_process;
 mod runs_steer;
 mod runs_terminal;
+mod runs_undo;
 mod settings;
 mod skills;
 mod terminal;
