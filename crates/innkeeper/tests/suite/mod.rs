@@ -29,6 +29,7 @@ mod runs_steer;
 mod runs_terminal;
 mod settings;
 mod skills;
+mod state;
 mod terminal;
 mod tools;
 mod workflow;

@@ -346,6 +346,17 @@ impl UpdateArguments {
     }
 }
 
+impl Change {
+    /// `op`: set, merge, append, increment or remove, as a model names them.
+    pub fn new(op: &str, path: &str, value: Option<Json>) -> Result<Self, ToolError> {
+        Self::try_from(Operation {
+            op: op.to_owned(),
+            path: path.to_owned(),
+            value,
+        })
+    }
+}
+
 impl TryFrom<Operation> for Change {
     type Error = ToolError;
 
