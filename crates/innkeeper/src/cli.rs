@@ -31,13 +31,13 @@ pub(crate) use runs::{
     RunArgs, RunsCancelArgs, RunsCheckpointsArgs, RunsCommand, RunsDeleteArgs, RunsDiffArgs,
     RunsEventsArgs, RunsExportArgs, RunsGuideArgs, RunsListArgs, RunsResumeArgs, RunsShowArgs,
 };
-pub(crate) use state::{
-    ChatArgs, ChatKind, StateCommand, StateHistoryArgs, StateSchemaArgs, StateSetArgs,
-    StateShowArgs,
-};
 pub(crate) use skills::{
     ConflictArgs, SkillsCommand, SkillsDeleteArgs, SkillsExportArgs, SkillsImportArgs,
     SkillsListArgs, SkillsMoveArgs, SkillsShowArgs,
+};
+pub(crate) use state::{
+    ChatArgs, ChatKind, StateCommand, StateHistoryArgs, StateSchemaArgs, StateSetArgs,
+    StateShowArgs,
 };
 pub(crate) use tools::{
     AuditArgs, GrantsArgs, ListArgs, ManifestArgs, SearchArgs, ShowArgs, ToolCallArgs, ToolsCommand,

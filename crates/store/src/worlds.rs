@@ -334,7 +334,10 @@ impl Change for Remove {
             "DELETE FROM world_versions WHERE world = ?",
             "DELETE FROM world_requests WHERE world = ?",
         ] {
-            sqlx::query(sql).bind(world).execute(&mut *connection).await?;
+            sqlx::query(sql)
+                .bind(world)
+                .execute(&mut *connection)
+                .await?;
         }
         Ok(Ok(true))
     }

@@ -43,7 +43,10 @@ async fn a_world_changes_only_from_the_version_that_was_seen() {
     assert_eq!(worlds.get(&workspace()).await, Ok(Some(kept)));
     assert_eq!(worlds.get(&"chat_2".into()).await, Ok(None));
     let history = worlds.history(&workspace(), None, 10).await.unwrap();
-    assert_eq!(history, [r#"{"version":2}"#, r#"{"version":1}"#].map(Arc::from));
+    assert_eq!(
+        history,
+        [r#"{"version":2}"#, r#"{"version":1}"#].map(Arc::from)
+    );
     let earlier = worlds.history(&workspace(), Some(2), 10).await.unwrap();
     assert_eq!(earlier, [Arc::from(r#"{"version":1}"#)]);
 }
@@ -117,7 +120,10 @@ async fn a_schema_is_set_on_the_version_that_it_was_held_against() {
     let kept = worlds.get(&workspace()).await.unwrap().unwrap();
     assert_eq!((kept.version, kept.schema), (1, schema()));
     assert_eq!(worlds.set_schema(&workspace(), 1, None).await, Ok(true));
-    assert_eq!(worlds.get(&workspace()).await.unwrap().unwrap().schema, None);
+    assert_eq!(
+        worlds.get(&workspace()).await.unwrap().unwrap().schema,
+        None
+    );
 }
 
 #[tokio::test]
@@ -128,8 +134,14 @@ async fn a_world_that_is_removed_is_gone_with_all_it_had() {
     worlds.update(update(0, Some("r1"))).await.unwrap();
     assert_eq!(worlds.remove(&workspace()).await, Ok(true));
     assert_eq!(worlds.get(&workspace()).await, Ok(None));
-    assert_eq!(worlds.update(update(0, Some("r1"))).await, Ok(WorldUpdated::Made));
-    assert_eq!(worlds.history(&workspace(), None, 9).await.unwrap().len(), 1);
+    assert_eq!(
+        worlds.update(update(0, Some("r1"))).await,
+        Ok(WorldUpdated::Made)
+    );
+    assert_eq!(
+        worlds.history(&workspace(), None, 9).await.unwrap().len(),
+        1
+    );
 }
 
 #[tokio::test]

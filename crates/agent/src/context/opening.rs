@@ -91,8 +91,12 @@ fn told(state: &Json, locale: Locale) -> String {
         .collect();
     let (count, named) = (others.len(), named.join(", "));
     let rest = match locale {
-        Locale::Zh => format!("另有 {count} 项太长，没有列出：{named}。用 core:ReadPrivateState 读取。"),
-        Locale::En => format!("{count} more are too long to be shown here: {named}. Read them with core:ReadPrivateState."),
+        Locale::Zh => {
+            format!("另有 {count} 项太长，没有列出：{named}。用 core:ReadPrivateState 读取。")
+        }
+        Locale::En => format!(
+            "{count} more are too long to be shown here: {named}. Read them with core:ReadPrivateState."
+        ),
     };
     format!("{}\n{rest}", Json::Object(shown))
 }

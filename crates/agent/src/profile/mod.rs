@@ -42,8 +42,8 @@ use innkeeper_tools::builtin::search::SEARCH;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-pub(crate) use check_state::compile as compile_state_schema;
 pub use built_in::{BuiltIn, CHAT, DEFAULT_WRITER};
+pub(crate) use check_state::compile as compile_state_schema;
 pub use diagnose::{Diagnosis, Diagnostic, Presence, Resource, Resources, Unseen};
 pub use error::ProfileError;
 pub use folder::Profiles;

@@ -22,13 +22,19 @@ impl Decided {
             [] => None,
             [only] => Some(there(only)),
             several => {
-                let by_path = several.iter().map(|change| (change.path.clone(), there(change)));
+                let by_path = several
+                    .iter()
+                    .map(|change| (change.path.clone(), there(change)));
                 Some(Json::Object(by_path.collect::<Map<_, _>>()))
             }
         };
         Updated {
             version,
-            paths: self.changes.iter().map(|change| change.path.clone()).collect(),
+            paths: self
+                .changes
+                .iter()
+                .map(|change| change.path.clone())
+                .collect(),
             value: value.filter(|value| value.to_string().len() <= MAX_ANSWERED_VALUE_BYTES),
         }
     }

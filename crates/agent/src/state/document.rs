@@ -6,9 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::version::StateVersion;
-use crate::limits::{
-    MAX_PRETTY_STATE_BYTES, MAX_PRIVATE_HISTORY_BYTES, MAX_PRIVATE_VERSIONS,
-};
+use crate::limits::{MAX_PRETTY_STATE_BYTES, MAX_PRIVATE_HISTORY_BYTES, MAX_PRIVATE_VERSIONS};
 
 /// No file tool sees it, whatever the profile says: what is in it is held to a schema.
 pub(crate) const STATE_FOLDER: &str = "persist/.state";

@@ -107,7 +107,12 @@ impl KeptStates {
         if let Some(expected) = expected.filter(|expected| *expected != document.version) {
             let changed = changed_since(&document.history, expected);
             let scope = StateScope::Private;
-            return Err(version_conflict(scope, expected, document.version, &changed));
+            return Err(version_conflict(
+                scope,
+                expected,
+                document.version,
+                &changed,
+            ));
         }
         let decided = decide(StateScope::Private, &document.value, schema, changes)?;
         if decided.changes.is_empty() {

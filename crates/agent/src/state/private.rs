@@ -67,8 +67,9 @@ impl StateHome for PrivateStates {
         let (blob, info) = measured(next.write()?);
         let path = PrivateDocument::path(&desk.profile);
         let file = NewFile {
-            path: WorkspacePath::parse(&path)
-                .map_err(|why| ToolError::failed(format!("'{path}' is no path: {why}")).permanent())?,
+            path: WorkspacePath::parse(&path).map_err(|why| {
+                ToolError::failed(format!("'{path}' is no path: {why}")).permanent()
+            })?,
             how: How::State {
                 call: place.call.clone(),
                 version,

@@ -152,7 +152,9 @@ impl Worlds {
             if let Some(wanted) = &wanted {
                 schema::check(StateScope::World, wanted, &world.value)?;
             }
-            let set = self.store.set_schema(workspace, world.version, text.clone());
+            let set = self
+                .store
+                .set_schema(workspace, world.version, text.clone());
             if set.await.map_err(storage)? {
                 return Ok(());
             }

@@ -104,33 +104,81 @@ fn with_gold(profile: &mut Json) {
 async fn the_next_run_knows_what_the_last_one_noted_and_swiping_takes_it_back() {
     let inn = Inn::open().await;
     inn.profile("keeper", "tam", with_gold);
-    let note = tam("UpdatePrivateStateTool", &[("key", "guest"), ("value", "Ann")]);
+    let note = tam(
+        "UpdatePrivateStateTool",
+        &[("key", "guest"), ("value", "Ann")],
+    );
     let first = inn.run("keeper", None, &[&note, "Noted."]).await;
-    assert!(first.opening.contains(r#"Your private state:\n{\"gold\":30}"#), "{}", first.opening);
+    assert!(
+        first
+            .opening
+            .contains(r#"Your private state:\n{\"gold\":30}"#),
+        "{}",
+        first.opening
+    );
     assert_eq!(
         first.heard,
-        [r#"Observation: Tool UpdatePrivateStateTool executed successfully. Result: {"version":1,"paths":["/guest"],"value":"Ann"}"#]
+        [
+            r#"Observation: Tool UpdatePrivateStateTool executed successfully. Result: {"version":1,"paths":["/guest"],"value":"Ann"}"#
+        ]
     );
     assert_eq!(first.states(), [("private", 1, &["/guest".to_owned()][..])]);
 
     // What does not fit is refused whole, and what is text but meant as a number is taken as one.
-    let pay = |by: &str| tam("core:UpdatePrivateState", &[("path", "gold"), ("value", by)]);
-    let second = inn.run("keeper", None, &[&pay("-1"), &pay("25"), "Paid."]).await;
-    assert!(second.opening.contains(r#"{\"gold\":30,\"guest\":\"Ann\"}"#), "{}", second.opening);
-    assert!(second.heard[0].contains("would not fit its schema at '/gold'"), "{:?}", second.heard);
-    assert!(second.heard[1].contains(r#""version":2,"paths":["/gold"],"value":25"#), "{:?}", second.heard);
+    let pay = |by: &str| {
+        tam(
+            "core:UpdatePrivateState",
+            &[("path", "gold"), ("value", by)],
+        )
+    };
+    let second = inn
+        .run("keeper", None, &[&pay("-1"), &pay("25"), "Paid."])
+        .await;
+    assert!(
+        second
+            .opening
+            .contains(r#"{\"gold\":30,\"guest\":\"Ann\"}"#),
+        "{}",
+        second.opening
+    );
+    assert!(
+        second.heard[0].contains("would not fit its schema at '/gold'"),
+        "{:?}",
+        second.heard
+    );
+    assert!(
+        second.heard[1].contains(r#""version":2,"paths":["/gold"],"value":25"#),
+        "{:?}",
+        second.heard
+    );
 
     let look = tam("ReadPrivateStateTool", &[]);
-    for (base, gold, version) in [(None, 25, 2), (Some(&first.run), 30, 1), (Some(&second.run), 25, 2)] {
+    for (base, gold, version) in [
+        (None, 25, 2),
+        (Some(&first.run), 30, 1),
+        (Some(&second.run), 25, 2),
+    ] {
         let told = inn.run("keeper", base, &[&look, "So it is."]).await;
         let expected = json!({"value": {"gold": gold, "guest": "Ann"}, "version": version});
-        assert!(told.heard[0].ends_with(&expected.to_string()), "{:?}", told.heard);
-        assert!(told.opening.contains(&format!(r#"{{\"gold\":{gold},"#)), "{}", told.opening);
+        assert!(
+            told.heard[0].ends_with(&expected.to_string()),
+            "{:?}",
+            told.heard
+        );
+        assert!(
+            told.opening.contains(&format!(r#"{{\"gold\":{gold},"#)),
+            "{}",
+            told.opening
+        );
     }
     // Another agent of the same chat has its own.
     inn.profile("guest", "tam", |_| {});
     let told = inn.run("guest", None, &[&look, "Nothing."]).await;
-    assert!(told.heard[0].ends_with(r#"{"value":{},"version":0}"#), "{:?}", told.heard);
+    assert!(
+        told.heard[0].ends_with(r#"{"value":{},"version":0}"#),
+        "{:?}",
+        told.heard
+    );
     assert!(!told.opening.contains("private state:"), "{}", told.opening);
 }
 
@@ -153,22 +201,37 @@ async fn agents_of_a_chat_share_a_world_in_the_words_of_the_action_protocol() {
         <expected_version>0</expected_version>
     </RequestWorldStateUpdateTool>
 </ACTION>";
-    let ann = inn.run("ann", None, &[look, change, "The sun is out."]).await;
+    let ann = inn
+        .run("ann", None, &[look, change, "The sun is out."])
+        .await;
     assert_eq!(
         ann.heard[0],
         r#"Observation: Tool ReadWorldStateTool executed successfully. Result: {"value":"unknown","version":0,"missing":true}"#
     );
-    assert_eq!(ann.states(), [("world", 1, &["/environment".to_owned()][..])]);
+    assert_eq!(
+        ann.states(),
+        [("world", 1, &["/environment".to_owned()][..])]
+    );
     // Bob has not seen what Ann did.
     let bob = inn.run("bob", None, &[change, look, "So it is."]).await;
     assert!(
-        bob.heard[0].contains("is at version 1, not 0; since then /environment changed: read it again"),
+        bob.heard[0]
+            .contains("is at version 1, not 0; since then /environment changed: read it again"),
         "{:?}",
         bob.heard
     );
-    assert!(bob.heard[1].ends_with(r#"{"value":"sunny","version":1}"#), "{:?}", bob.heard);
+    assert!(
+        bob.heard[1].ends_with(r#"{"value":"sunny","version":1}"#),
+        "{:?}",
+        bob.heard
+    );
     assert!(bob.states().is_empty());
-    let history = inn.runtime.worlds().history(&ann.run.workspace_id, 9).await.unwrap();
+    let history = inn
+        .runtime
+        .worlds()
+        .history(&ann.run.workspace_id, 9)
+        .await
+        .unwrap();
     let history = serde_json::to_value(&history).unwrap();
     assert_eq!(history[0]["by"]["runId"], ann.run.run_id.as_str());
     assert_eq!(history[0]["by"]["profileId"], "ann");
@@ -196,7 +259,10 @@ async fn a_native_call_changes_several_things_at_once() {
 async fn runs_at_the_same_time_lose_nothing_in_the_world() {
     let inn = Inn::open().await;
     inn.profile("ann", "tam", |_| {});
-    let knock = tam("world:RequestStateUpdate", &[("path", "knocks"), ("op", "increment")]);
+    let knock = tam(
+        "world:RequestStateUpdate",
+        &[("path", "knocks"), ("op", "increment")],
+    );
     // One after the other in each run, and all runs beside each other.
     const RUNS: usize = 4;
     let twice = [knock.as_str(), knock.as_str()].join("\n");
@@ -214,7 +280,12 @@ async fn runs_at_the_same_time_lose_nothing_in_the_world() {
         let run = inn.runtime.wait(&run.run_id).await.unwrap();
         assert_eq!(run.status, RunStatus::Completed);
     }
-    let world = inn.runtime.worlds().read(&runs[0].workspace_id).await.unwrap();
+    let world = inn
+        .runtime
+        .worlds()
+        .read(&runs[0].workspace_id)
+        .await
+        .unwrap();
     // Whichever run says what: each of the replies is given once.
     let knocks = world.value["knocks"].as_u64().unwrap();
     assert_eq!((knocks, world.version), (2 * RUNS as u64, 2 * RUNS as u64));
@@ -222,7 +293,10 @@ async fn runs_at_the_same_time_lose_nothing_in_the_world() {
     for run in &runs {
         let range = EventRange::After { seq: 0, limit: 500 };
         let events = inn.runtime.events(&run.run_id, range).await.unwrap();
-        told += events.iter().filter(|event| event.kind.name() == "state_updated").count();
+        told += events
+            .iter()
+            .filter(|event| event.kind.name() == "state_updated")
+            .count();
     }
     assert_eq!(told as u64, knocks);
 }
@@ -277,8 +351,14 @@ async fn a_deliberation_is_given_both_states_as_they_are() {
         profile["agent"]["deliberationWorkflow"] = json!("think");
         profile["agent"]["privateState"] = json!({"mood": "calm"});
     });
-    let feel = tam("core:UpdatePrivateState", &[("path", "mood"), ("value", "glad")]);
-    let open = tam("world:RequestStateUpdate", &[("path", "door"), ("value", "open")]);
+    let feel = tam(
+        "core:UpdatePrivateState",
+        &[("path", "mood"), ("value", "glad")],
+    );
+    let open = tam(
+        "world:RequestStateUpdate",
+        &[("path", "door"), ("value", "open")],
+    );
     let says = [feel.as_str(), open.as_str(), "Come in."];
     inn.run("thinker", None, &says).await;
     let parameters: Vec<Json> = (0..3).map(|at| inn.script.parameters(at)).collect();

@@ -72,7 +72,10 @@ async fn files(store: &Store, run: &RunId) -> Files {
         if path == PRIVATE_STATE {
             // It names its run and its time, which are others each time.
             let state: Json = serde_json::from_slice(&content).unwrap();
-            assert_eq!((&state["version"], &state["value"]["nights"]), (&1.into(), &1.into()));
+            assert_eq!(
+                (&state["version"], &state["value"]["nights"]),
+                (&1.into(), &1.into())
+            );
             continue;
         }
         files.insert(path.clone(), info.sha256.as_str().to_owned());

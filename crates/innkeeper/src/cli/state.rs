@@ -104,7 +104,13 @@ pub(crate) struct StateShowArgs {
     #[command(flatten)]
     pub(crate) chat: ChatArgs,
     /// What kind of chat --chat is
-    #[arg(long, value_enum, ignore_case = true, value_name = "KIND", default_value = "session")]
+    #[arg(
+        long,
+        value_enum,
+        ignore_case = true,
+        value_name = "KIND",
+        default_value = "session"
+    )]
     pub(crate) kind: ChatKind,
     /// Only the private state of this agent, by its profile
     #[arg(long, value_name = "PROFILE", conflicts_with = "world")]
@@ -122,7 +128,13 @@ pub(crate) struct StateHistoryArgs {
     #[command(flatten)]
     pub(crate) chat: ChatArgs,
     /// What kind of chat --chat is
-    #[arg(long, value_enum, ignore_case = true, value_name = "KIND", default_value = "session")]
+    #[arg(
+        long,
+        value_enum,
+        ignore_case = true,
+        value_name = "KIND",
+        default_value = "session"
+    )]
     pub(crate) kind: ChatKind,
     /// The private state of this agent, by its profile; else the world
     #[arg(long, value_name = "PROFILE")]
@@ -169,10 +181,22 @@ pub(crate) struct StateSetArgs {
     #[command(flatten)]
     pub(crate) chat: ChatArgs,
     /// What kind of chat --chat is
-    #[arg(long, value_enum, ignore_case = true, value_name = "KIND", default_value = "session")]
+    #[arg(
+        long,
+        value_enum,
+        ignore_case = true,
+        value_name = "KIND",
+        default_value = "session"
+    )]
     pub(crate) kind: ChatKind,
     /// What to do there
-    #[arg(long, value_enum, ignore_case = true, value_name = "OP", default_value = "set")]
+    #[arg(
+        long,
+        value_enum,
+        ignore_case = true,
+        value_name = "OP",
+        default_value = "set"
+    )]
     pub(crate) op: StateOp,
     /// The private state of this agent, by its profile; else the world
     #[arg(long, value_name = "PROFILE")]
@@ -188,12 +212,22 @@ pub(crate) struct StateSetArgs {
 #[derive(Debug, Args)]
 pub(crate) struct StateSchemaArgs {
     /// A file with a JSON Schema
-    #[arg(value_name = "FILE", required_unless_present = "remove", conflicts_with = "remove")]
+    #[arg(
+        value_name = "FILE",
+        required_unless_present = "remove",
+        conflicts_with = "remove"
+    )]
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) chat: ChatArgs,
     /// What kind of chat --chat is
-    #[arg(long, value_enum, ignore_case = true, value_name = "KIND", default_value = "session")]
+    #[arg(
+        long,
+        value_enum,
+        ignore_case = true,
+        value_name = "KIND",
+        default_value = "session"
+    )]
     pub(crate) kind: ChatKind,
     /// Take the schema away
     #[arg(long)]

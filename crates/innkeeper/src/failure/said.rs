@@ -265,7 +265,7 @@ mod tests {
             .iter()
             .chain(PHRASES_OF_RUNS)
             .chain(PHRASES_OF_SKILLS)
-        .chain(PHRASES_OF_STATES)
+            .chain(PHRASES_OF_STATES)
         {
             let count = english.matches("{}").count();
             for number in 0..count {

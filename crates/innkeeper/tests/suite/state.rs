@@ -45,23 +45,52 @@ fn a_chat_remembers_and_a_person_corrects_it() {
     assert_eq!(house.json(&part)["private"][0]["value"], 2);
 
     // The world, at once.
-    let set = house.json(&with(&["set", "door.open", "false", "--expected-version", "1"]));
-    assert_eq!(set, json!({"version": 2, "paths": ["/door/open"], "value": false}));
+    let set = house.json(&with(&[
+        "set",
+        "door.open",
+        "false",
+        "--expected-version",
+        "1",
+    ]));
+    assert_eq!(
+        set,
+        json!({"version": 2, "paths": ["/door/open"], "value": false})
+    );
     house
-        .run(&with(&["set", "door.open", "true", "--expected-version", "1"]))
-        .is_refused(1, &["is at version 2, not 1; since then /door/open changed"]);
-    house
-        .run(&with(&["history"]))
-        .shows(&["a person", "/door/open: \"true\" → false", "/door: - → "]);
+        .run(&with(&[
+            "set",
+            "door.open",
+            "true",
+            "--expected-version",
+            "1",
+        ]))
+        .is_refused(
+            1,
+            &["is at version 2, not 1; since then /door/open changed"],
+        );
+    house.run(&with(&["history"])).shows(&[
+        "a person",
+        "/door/open: \"true\" → false",
+        "/door: - → ",
+    ]);
 
     // The private state, in what the last run has left: the next one goes on from there.
     let set = house.json(&with(&["set", "--private", "innkeeper", "visits", "10"]));
-    assert_eq!(set, json!({"version": 3, "paths": ["/visits"], "value": 10}));
+    assert_eq!(
+        set,
+        json!({"version": 3, "paths": ["/visits"], "value": 10})
+    );
     let run = house.run(&["run", "--chat", "evening", "--yes", "Another guest"]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let shown = house.json(&with(&["show", "--private", "innkeeper"]));
     assert_eq!(shown["private"][0]["value"], json!({"visits": 11}));
-    let history = house.json(&with(&["history", "--private", "innkeeper", "--limit", "2"]));
+    let history = house.json(&with(&[
+        "history",
+        "--private",
+        "innkeeper",
+        "--limit",
+        "2",
+    ]));
     let by: Vec<_> = history["versions"].as_array().unwrap().iter().collect();
     assert_eq!(
         (&by[0]["by"]["profileId"], &by[1]["by"]),
@@ -96,11 +125,27 @@ fn what_is_not_there_is_said_in_one_line() {
     for (words, code, said) in [
         (&["show"][..], 2, "--chat"),
         (&["show", "--run", "last"], 2, "there are no runs yet"),
-        (&["show", "--chat", "x", "--private", "nobody"], 1, "'nobody' has no private state in this chat"),
-        (&["show", "--chat", "x", "--world", "--path", "a.b"], 1, "The state has no 'a'"),
+        (
+            &["show", "--chat", "x", "--private", "nobody"],
+            1,
+            "'nobody' has no private state in this chat",
+        ),
+        (
+            &["show", "--chat", "x", "--world", "--path", "a.b"],
+            1,
+            "The state has no 'a'",
+        ),
         (&["set", "--chat", "x", "a"], 1, "needs a value"),
-        (&["set", "--chat", "x", "--private", "innkeeper", "a", "1"], 1, "no run of this chat is complete"),
-        (&["set", "--chat", "x", "--private", "nobody", "a", "1"], 1, "there is no profile 'nobody'"),
+        (
+            &["set", "--chat", "x", "--private", "innkeeper", "a", "1"],
+            1,
+            "no run of this chat is complete",
+        ),
+        (
+            &["set", "--chat", "x", "--private", "nobody", "a", "1"],
+            1,
+            "there is no profile 'nobody'",
+        ),
         (&["schema", "--chat", "x"], 2, "FILE"),
     ] {
         house
@@ -108,5 +153,8 @@ fn what_is_not_there_is_said_in_one_line() {
             .is_refused(code, &[said]);
     }
     let shown = house.json(&["state", "show", "--chat", "x"]);
-    assert_eq!((&shown["world"]["version"], &shown["private"]), (&json!(0), &json!([])));
+    assert_eq!(
+        (&shown["world"]["version"], &shown["private"]),
+        (&json!(0), &json!([]))
+    );
 }

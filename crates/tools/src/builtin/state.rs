@@ -318,7 +318,9 @@ impl UpdateArguments {
         };
         let path = match (self.path, self.key) {
             (Some(_), Some(_)) => {
-                return Err(unclear("Give 'path' or 'key', not both: they mean the same"));
+                return Err(unclear(
+                    "Give 'path' or 'key', not both: they mean the same",
+                ));
             }
             (path, key) => path.or(key),
         };
@@ -331,9 +333,11 @@ impl UpdateArguments {
                 };
                 Ok(vec![operation.try_into()?])
             }
-            (None, Some(operations)) if operations.len() > MAX_STATE_CHANGES => Err(
-                ToolError::invalid(format!("At most {MAX_STATE_CHANGES} changes can be made at once")),
-            ),
+            (None, Some(operations)) if operations.len() > MAX_STATE_CHANGES => {
+                Err(ToolError::invalid(format!(
+                    "At most {MAX_STATE_CHANGES} changes can be made at once"
+                )))
+            }
             (None, Some(operations))
                 if !operations.is_empty() && self.op.is_none() && self.value.is_none() =>
             {
@@ -361,7 +365,11 @@ impl TryFrom<Operation> for Change {
     type Error = ToolError;
 
     fn try_from(operation: Operation) -> Result<Self, ToolError> {
-        let Operation { op, path: at, value } = operation;
+        let Operation {
+            op,
+            path: at,
+            value,
+        } = operation;
         let path = StatePath::parse(&at)?;
         let wrong = |why: &str| {
             let message = format!("The operation '{op}' on '{at}' {why}");

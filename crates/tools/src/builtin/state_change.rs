@@ -161,7 +161,9 @@ pub fn apply(state: &Json, changes: &[Change]) -> Result<Json, ToolError> {
                 _ => {
                     return Err(wrong(
                         "state.not_an_object",
-                        format!("What stands at '{path}' is no object, so nothing can be merged into it; set it instead"),
+                        format!(
+                            "What stands at '{path}' is no object, so nothing can be merged into it; set it instead"
+                        ),
                     ));
                 }
             },

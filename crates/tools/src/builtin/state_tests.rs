@@ -37,12 +37,20 @@ impl StateHome for Memory {
         let mut state = self.0.lock().unwrap();
         if let Some(expected) = expected.filter(|expected| *expected != state.1) {
             let changed = ["/door".to_owned()];
-            return Err(version_conflict(StateScope::World, expected, state.1, &changed));
+            return Err(version_conflict(
+                StateScope::World,
+                expected,
+                state.1,
+                &changed,
+            ));
         }
         *state = (apply(&state.0, changes)?, state.1 + 1);
         Ok(Updated {
             version: state.1,
-            paths: changes.iter().map(|change| change.path().to_string()).collect(),
+            paths: changes
+                .iter()
+                .map(|change| change.path().to_string())
+                .collect(),
             value: None,
         })
     }
@@ -241,7 +249,10 @@ async fn changes_are_made_together_or_not_at_all() {
             Err("state.invalid_change"),
         ),
         (json!({"path": "s"}), Err("state.invalid_change")),
-        (json!({"path": "s", "op": "set"}), Err("state.invalid_change")),
+        (
+            json!({"path": "s", "op": "set"}),
+            Err("state.invalid_change"),
+        ),
         (json!({"value": 1}), Err("state.invalid_change")),
         (json!({}), Err("state.invalid_change")),
         (
@@ -289,7 +300,11 @@ async fn the_world_has_versions() {
     );
     let error = call(update, shut).await.unwrap_err();
     assert_eq!(error.reason.as_deref(), Some("state.version_conflict"));
-    assert!(error.message.contains("version 4, not 3; since then /door changed"));
+    assert!(
+        error
+            .message
+            .contains("version 4, not 3; since then /door changed")
+    );
     assert!(!error.may_pass());
     let blind = json!({"operations": [{"op": "remove", "path": "door"}]});
     assert_eq!(

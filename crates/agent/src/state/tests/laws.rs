@@ -83,7 +83,8 @@ fn ops() -> impl Strategy<Value = Op> {
         (name(), -2i64..3).prop_map(|(at, by)| Op::Add(at, by)),
         (name(), -2i64..3).prop_map(|(at, item)| Op::Push(at, item)),
         name().prop_map(Op::Drop),
-        proptest::collection::vec((name(), proptest::option::of(0i64..3)), 0..3).prop_map(Op::Merge),
+        proptest::collection::vec((name(), proptest::option::of(0i64..3)), 0..3)
+            .prop_map(Op::Merge),
     ]
 }
 
@@ -213,7 +214,8 @@ fn where_too_much_is_different_whole_fields_are_told() {
 fn a_history_has_a_bound() {
     let mut document = PrivateDocument::initial(json!({}));
     for version in 1..=MAX_PRIVATE_VERSIONS as u64 + 7 {
-        let value = json!({"n": version, "text": "x".repeat(version as usize % 2 * MAX_KEPT_VALUE_BYTES)});
+        let value =
+            json!({"n": version, "text": "x".repeat(version as usize % 2 * MAX_KEPT_VALUE_BYTES)});
         let changes = differences(&document.value, &value);
         let record = StateVersion {
             version,
@@ -226,11 +228,16 @@ fn a_history_has_a_bound() {
     assert_eq!(document.history.len(), MAX_PRIVATE_VERSIONS);
     let newest = &document.history[0];
     assert_eq!(newest.version, document.version);
-    let kept: Vec<_> = newest.changes.iter().map(|it| (it.path.as_str(), it.cut)).collect();
+    let kept: Vec<_> = newest
+        .changes
+        .iter()
+        .map(|it| (it.path.as_str(), it.cut))
+        .collect();
     assert_eq!(kept, [("/n", false), ("/text", true)]);
     // Many places of middling length.
     for version in 0..60 {
-        let fields = (0..MAX_STATE_DIFFERENCES).map(|at| (format!("f{at}"), json!(format!("{version:0120}"))));
+        let fields = (0..MAX_STATE_DIFFERENCES)
+            .map(|at| (format!("f{at}"), json!(format!("{version:0120}"))));
         let value = Json::Object(fields.collect());
         let record = StateVersion {
             version: document.version + 1,
@@ -261,27 +268,66 @@ fn a_state_is_held_to_its_schema() {
     let state = json!({"gold": 3, "name": "Ann"});
     let at = |path: &str| StatePath::parse(path).unwrap();
     for (change, outcome) in [
-        (Change::Set(at("gold"), json!(4)), Ok(json!({"gold": 4, "name": "Ann"}))),
+        (
+            Change::Set(at("gold"), json!(4)),
+            Ok(json!({"gold": 4, "name": "Ann"})),
+        ),
         // Models that write text mean what fits.
-        (Change::Set(at("gold"), json!("4")), Ok(json!({"gold": 4, "name": "Ann"}))),
-        (Change::Set(at("open"), json!("true")), Ok(json!({"gold": 3, "name": "Ann", "open": true}))),
-        (Change::Append(at("tags"), json!("7")), Ok(json!({"gold": 3, "name": "Ann", "tags": [7]}))),
-        (Change::Set(at("name"), json!("4")), Ok(json!({"gold": 3, "name": "4"}))),
-        (Change::Set(at("gold"), json!("much")), Err(("'/gold'", "\"integer\""))),
-        (Change::Increment(at("gold"), (-4).into()), Err(("'/gold'", "minimum"))),
-        (Change::Append(at("tags"), json!("x")), Err(("'/tags/0'", "integer"))),
+        (
+            Change::Set(at("gold"), json!("4")),
+            Ok(json!({"gold": 4, "name": "Ann"})),
+        ),
+        (
+            Change::Set(at("open"), json!("true")),
+            Ok(json!({"gold": 3, "name": "Ann", "open": true})),
+        ),
+        (
+            Change::Append(at("tags"), json!("7")),
+            Ok(json!({"gold": 3, "name": "Ann", "tags": [7]})),
+        ),
+        (
+            Change::Set(at("name"), json!("4")),
+            Ok(json!({"gold": 3, "name": "4"})),
+        ),
+        (
+            Change::Set(at("gold"), json!("much")),
+            Err(("'/gold'", "\"integer\"")),
+        ),
+        (
+            Change::Increment(at("gold"), (-4).into()),
+            Err(("'/gold'", "minimum")),
+        ),
+        (
+            Change::Append(at("tags"), json!("x")),
+            Err(("'/tags/0'", "integer")),
+        ),
         (Change::Remove(at("gold")), Err(("''", "required"))),
         (Change::Set(at("silver"), json!(1)), Err(("''", "silver"))),
     ] {
-        let decided = decide(StateScope::Private, &state, Some(&schema), std::slice::from_ref(&change));
+        let decided = decide(
+            StateScope::Private,
+            &state,
+            Some(&schema),
+            std::slice::from_ref(&change),
+        );
         match outcome {
             Ok(expected) => assert_eq!(decided.unwrap().value, expected, "{change:?}"),
             Err((place, cause)) => {
                 let error = decided.unwrap_err();
                 assert_eq!(error.reason.as_deref(), Some("state.schema_violation"));
-                assert!(error.message.contains(&format!("private state would not fit its schema at {place}")), "{}", error.message);
+                assert!(
+                    error.message.contains(&format!(
+                        "private state would not fit its schema at {place}"
+                    )),
+                    "{}",
+                    error.message
+                );
                 assert!(error.message.contains(cause), "{}", error.message);
-                assert!(error.message.contains("nothing was changed"), "{}", error.message);
+                assert!(
+                    error.message.contains("nothing was changed"),
+                    "{}",
+                    error.message
+                );
             }
         }
     }

@@ -29,7 +29,10 @@ async fn a_private_state_takes_effect_with_the_end_of_its_call() {
     assert_eq!(read().await, json!({"value": {"gold": 30}, "version": 0}));
     let spend = json!({"path": "gold", "op": "increment", "value": -5, "expected_version": 0});
     let answer = house.open_call("c1", UPDATE, spend.clone()).await.unwrap();
-    assert_eq!(answer, json!({"version": 1, "paths": ["/gold"], "value": 25}));
+    assert_eq!(
+        answer,
+        json!({"version": 1, "paths": ["/gold"], "value": 25})
+    );
     // A call that came to nothing has changed nothing.
     house.journal("c1", false).await;
     assert_eq!(read().await["version"], 0);
@@ -49,7 +52,11 @@ async fn a_private_state_takes_effect_with_the_end_of_its_call() {
 
     let error = house.call(UPDATE, spend).await.unwrap_err();
     assert_eq!(error.reason.as_deref(), Some("state.version_conflict"));
-    assert!(error.message.contains("version 1, not 0; since then /gold changed"));
+    assert!(
+        error
+            .message
+            .contains("version 1, not 0; since then /gold changed")
+    );
     // What changes nothing writes nothing.
     let same = json!({"path": "gold", "value": 25});
     let answer = house.open_call("c3", UPDATE, same).await.unwrap();
@@ -58,26 +65,35 @@ async fn a_private_state_takes_effect_with_the_end_of_its_call() {
 
     let kept: Json = serde_json::from_str(&house.text_of(FILE).await).unwrap();
     assert_eq!(kept["history"][0]["by"]["callId"], "c2");
-    assert_eq!(kept["history"][0]["changes"], json!([{"path": "/gold", "before": 30, "after": 25}]));
+    assert_eq!(
+        kept["history"][0]["changes"],
+        json!([{"path": "/gold", "before": 30, "after": 25}])
+    );
 }
 
 #[tokio::test]
 async fn several_changes_are_answered_by_path() {
     let (house, _) = house(json!({})).await;
-    let answer = house.call(UPDATE, json!({"operations": [
-        {"op": "set", "path": "mood.level", "value": 3},
-        {"op": "append", "path": "seen", "value": "the inn"},
-        {"op": "append", "path": "seen", "value": "the well"},
-    ]}));
+    let answer = house.call(
+        UPDATE,
+        json!({"operations": [
+            {"op": "set", "path": "mood.level", "value": 3},
+            {"op": "append", "path": "seen", "value": "the inn"},
+            {"op": "append", "path": "seen", "value": "the well"},
+        ]}),
+    );
     assert_eq!(
         answer.await.unwrap(),
         json!({"version": 1, "paths": ["/mood", "/seen"],
             "value": {"/mood": {"level": 3}, "/seen": ["the inn", "the well"]}})
     );
-    let answer = house.call(UPDATE, json!({"operations": [
-        {"op": "remove", "path": "/mood/level"},
-        {"op": "append", "path": "seen", "value": "the barn"},
-    ]}));
+    let answer = house.call(
+        UPDATE,
+        json!({"operations": [
+            {"op": "remove", "path": "/mood/level"},
+            {"op": "append", "path": "seen", "value": "the barn"},
+        ]}),
+    );
     assert_eq!(
         answer.await.unwrap(),
         json!({"version": 2, "paths": ["/mood/level", "/seen/2"],
@@ -85,7 +101,10 @@ async fn several_changes_are_answered_by_path() {
     );
     let long = "x".repeat(crate::limits::MAX_ANSWERED_VALUE_BYTES);
     let answer = house.call(UPDATE, json!({"path": "long", "value": long}));
-    assert_eq!(answer.await.unwrap(), json!({"version": 3, "paths": ["/long"]}));
+    assert_eq!(
+        answer.await.unwrap(),
+        json!({"version": 3, "paths": ["/long"]})
+    );
 }
 
 #[tokio::test]
@@ -113,9 +132,18 @@ async fn no_file_tool_sees_a_private_state() {
     assert!(!found.await.unwrap().to_string().contains("under"));
     for (tool, arguments) in [
         ("workspace.read_file", json!({"path": FILE})),
-        ("workspace.read_file", json!({"path": "persist/./.state//writer.json"})),
-        ("workspace.write_file", json!({"path": FILE, "content": "{}"})),
-        ("workspace.write_file", json!({"path": "persist/.state", "content": "{}"})),
+        (
+            "workspace.read_file",
+            json!({"path": "persist/./.state//writer.json"}),
+        ),
+        (
+            "workspace.write_file",
+            json!({"path": FILE, "content": "{}"}),
+        ),
+        (
+            "workspace.write_file",
+            json!({"path": "persist/.state", "content": "{}"}),
+        ),
         ("workspace.list_files", json!({"path": "persist/.state"})),
     ] {
         let (_, reason) = house.refused(tool, arguments.clone()).await;
@@ -129,7 +157,10 @@ async fn what_a_call_did_to_the_world_is_told_with_its_end() {
     let tool = "world:RequestStateUpdate";
     let open = json!({"path": "door", "value": "open"});
     let answer = house.open_call("c1", tool, open).await.unwrap();
-    assert_eq!(answer, json!({"version": 1, "paths": ["/door"], "value": "open"}));
+    assert_eq!(
+        answer,
+        json!({"version": 1, "paths": ["/door"], "value": "open"})
+    );
     let change = WorldChange {
         version: 1,
         paths: vec!["/door".to_owned()],
@@ -151,9 +182,15 @@ async fn a_call_that_another_process_makes_again_is_known() {
         *house.door.states.lock().unwrap() = Some(Arc::new(desk));
         let tool = "world:RequestStateUpdate";
         let answer = house.open_call("c1", tool, knock.clone()).await.unwrap();
-        assert_eq!(answer, json!({"version": 1, "paths": ["/knocks"], "value": 1}));
+        assert_eq!(
+            answer,
+            json!({"version": 1, "paths": ["/knocks"], "value": 1})
+        );
     }
-    assert_eq!(worlds.read(&chat()).await.unwrap().value, json!({"knocks": 1}));
+    assert_eq!(
+        worlds.read(&chat()).await.unwrap().value,
+        json!({"knocks": 1})
+    );
 }
 
 #[test]
@@ -162,8 +199,13 @@ fn requests_of_one_call_are_told_apart() {
     let worlds = runtime.block_on(worlds());
     let desk = StateDesk::new(&created(json!({})), worlds, Arc::new(SystemClock));
     let call = CallId::new("c1");
-    let asked: Vec<String> = ["a", "b", "a", "c"].map(|one| desk.request(&call, one)).into();
-    assert_eq!(asked, ["run_1/c1/0", "run_1/c1/1", "run_1/c1/0", "run_1/c1/2"]);
+    let asked: Vec<String> = ["a", "b", "a", "c"]
+        .map(|one| desk.request(&call, one))
+        .into();
+    assert_eq!(
+        asked,
+        ["run_1/c1/0", "run_1/c1/1", "run_1/c1/0", "run_1/c1/2"]
+    );
 }
 
 /// The names of document 3 and of the documents that the ComfyTavern sheet gathers.

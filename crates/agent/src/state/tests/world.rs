@@ -6,7 +6,10 @@ use serde_json::json;
 use super::*;
 
 fn add(path: &str, by: i64) -> Vec<Change> {
-    vec![Change::Increment(StatePath::parse(path).unwrap(), by.into())]
+    vec![Change::Increment(
+        StatePath::parse(path).unwrap(),
+        by.into(),
+    )]
 }
 
 #[tokio::test]
@@ -75,7 +78,10 @@ async fn what_changes_nothing_makes_no_version() {
     let worlds = worlds().await;
     let nothing = worlds.update(&chat(), Author::Person, None, &[], Some(0));
     let nothing = nothing.await.unwrap();
-    assert_eq!((nothing.version, nothing.paths.len(), nothing.value), (0, 0, None));
+    assert_eq!(
+        (nothing.version, nothing.paths.len(), nothing.value),
+        (0, 0, None)
+    );
     assert!(worlds.history(&chat(), 9).await.unwrap().is_empty());
 }
 
@@ -83,7 +89,10 @@ async fn what_changes_nothing_makes_no_version() {
 async fn a_world_can_be_given_a_schema_that_it_fits() {
     let worlds = worlds().await;
     let schema = json!({"properties": {"n": {"maximum": 2}}});
-    worlds.set_schema(&chat(), Some(schema.clone())).await.unwrap();
+    worlds
+        .set_schema(&chat(), Some(schema.clone()))
+        .await
+        .unwrap();
     let update = async |by| {
         let made = worlds.update(&chat(), Author::Person, None, &add("n", by), None);
         made.await.map_err(|error| error.reason.unwrap())

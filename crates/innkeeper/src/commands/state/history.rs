@@ -75,7 +75,11 @@ fn line(change: &innkeeper_agent::state::StateChange) -> String {
     };
     match change.cut {
         true => format!("{path}: …"),
-        false => format!("{path}: {} → {}", short(&change.before), short(&change.after)),
+        false => format!(
+            "{path}: {} → {}",
+            short(&change.before),
+            short(&change.after)
+        ),
     }
 }
 

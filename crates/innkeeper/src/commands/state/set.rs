@@ -83,7 +83,8 @@ async fn update(
             .await
             .map_err(failed)?
             .ok_or_else(|| {
-                let message = "no run of this chat is complete, so none has left a private state to correct";
+                let message =
+                    "no run of this chat is complete, so none has left a private state to correct";
                 AgentError::new(ErrorCode::AgentNotFound, message).because("state.not_kept")
             })?,
     };
