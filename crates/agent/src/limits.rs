@@ -274,3 +274,26 @@ pub const MAX_SCOPE_PART_BYTES: usize = 512;
 pub const MAX_SKILL_READ_CHARS: u64 = 80_000;
 /// Skills whose contents are known by heart, so that they are not hashed again while nobody touches them.
 pub(crate) const MAX_KNOWN_SKILLS: usize = 2_000;
+// States: private ones, and worlds. How large one may be is told in the tools' limits.
+
+/// Places that are told as different; beyond that, whole fields are told. And how long all of their paths may be.
+pub const MAX_STATE_DIFFERENCES: usize = 100;
+pub const MAX_STATE_DIFFERENCES_BYTES: usize = 16 << 10;
+/// Bytes of what stood and stands in one place, as far as it is kept of a version, and of all places of a version.
+pub const MAX_KEPT_VALUE_BYTES: usize = 2 << 10;
+pub const MAX_KEPT_VERSION_BYTES: usize = 16 << 10;
+/// Versions of a private state that are known, and bytes of what is kept of them.
+pub const MAX_PRIVATE_VERSIONS: usize = 50;
+pub const MAX_PRIVATE_HISTORY_BYTES: usize = 128 << 10;
+/// Bytes of a private state up to which each value is written on a line of its own.
+pub const MAX_PRETTY_STATE_BYTES: usize = 64 << 10;
+/// Bytes of what is answered of the new values.
+pub const MAX_ANSWERED_VALUE_BYTES: usize = 4 << 10;
+/// Versions that are read at once: of a world, no more are kept.
+pub const MAX_STATE_HISTORY_READ: usize = 200;
+/// How often it is tried to change a world that others change at the same time.
+pub const MAX_WORLD_TRIES: u32 = 64;
+/// Characters of a private state that the model is told at the start, and names of fields that are left out.
+pub const MAX_TOLD_STATE_CHARS: usize = 6_000;
+pub const MAX_TOLD_STATE_NAMES: usize = 40;
+pub const MAX_TOLD_STATE_NAME_CHARS: usize = 80;

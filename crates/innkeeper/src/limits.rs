@@ -85,6 +85,8 @@ pub(crate) const MAX_DOCTOR_PROJECTS: usize = 1_000;
 
 /// Longest message that `run -` reads, in bytes.
 pub(crate) const MAX_MESSAGE_BYTES: u64 = 4 * MIB;
+/// Largest schema of a world.
+pub(crate) const MAX_STATE_SCHEMA_BYTES: u64 = MIB / 4;
 /// Runs that are read at once.
 pub(crate) const RUNS_PAGE: usize = 200;
 /// Runs among which the beginning of an id is looked for, the newest first.

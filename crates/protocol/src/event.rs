@@ -187,6 +187,7 @@ kinds! {
     WorkspaceFileWritten(WorkspaceFileWritten) = "workspace_file_written", Info;
     WorkspaceFileDeleted(WorkspaceFileDeleted) = "workspace_file_deleted", Info;
     WorkspacePatchApplied(WorkspacePatchApplied) = "workspace_patch_applied", Info;
+    StateUpdated(StateUpdated) = "state_updated", Info;
     CheckpointCreated(CheckpointCreated) = "checkpoint_created", Info;
     PersistentChangesCommitted(PersistentChangesCommitted) = "persistent_changes_committed", Info;
     PersistentChangesCommitFailed(PersistentChangesCommitFailed) = "persistent_changes_commit_failed", Error;

@@ -192,6 +192,11 @@ fn catalogue() -> Vec<(&'static str, Json)> {
             "oldSha256": "1", "sha256": "0", "replacements": 1}),
         ),
         (
+            "state_updated",
+            json!({"invocationId": "inv_root", "callId": "call_1", "scope": "private", "version": 3,
+            "paths": ["/mood/level"]}),
+        ),
+        (
             "checkpoint_created",
             json!({"checkpointId": "cp_000001", "reason": "chat_commit"}),
         ),

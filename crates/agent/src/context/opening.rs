@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use innkeeper_protocol::Locale;
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
+use crate::limits::{MAX_TOLD_STATE_CHARS, MAX_TOLD_STATE_NAME_CHARS, MAX_TOLD_STATE_NAMES};
 use crate::profile::ContextPolicy;
 
 pub struct Opening<'a> {
@@ -74,7 +75,7 @@ fn system(parts: &Opening<'_>) -> String {
                 Locale::Zh => "你的私有状态：",
                 Locale::En => "Your private state:",
             };
-            format!("{head}\n{state}")
+            format!("{head}\n{}", told(state, parts.locale))
         }
     };
     [parts.system_prompt, parts.manifest, state.as_str()]
@@ -83,6 +84,44 @@ fn system(parts: &Opening<'_>) -> String {
         .filter(|part| !part.is_empty())
         .collect::<Vec<_>>()
         .join("\n\n")
+}
+
+/// All of it, or the fields that there is room for and the names of the others.
+fn told(state: &Json, locale: Locale) -> String {
+    let whole = state.to_string();
+    let Json::Object(fields) = state else {
+        return whole;
+    };
+    if whole.chars().count() <= MAX_TOLD_STATE_CHARS {
+        return whole;
+    }
+    let (mut shown, mut left) = (Map::new(), MAX_TOLD_STATE_CHARS);
+    let mut others = Vec::new();
+    for (name, value) in fields {
+        let chars = name.chars().count() + value.to_string().chars().count() + 4;
+        match left.checked_sub(chars) {
+            Some(rest) => {
+                left = rest;
+                shown.insert(name.clone(), value.clone());
+            }
+            None => others.push(name),
+        }
+    }
+    let named: Vec<String> = others
+        .iter()
+        .take(MAX_TOLD_STATE_NAMES)
+        .map(|name| name.chars().take(MAX_TOLD_STATE_NAME_CHARS).collect())
+        .collect();
+    let (count, named) = (others.len(), named.join(", "));
+    let rest = match locale {
+        Locale::Zh => {
+            format!("另有 {count} 项太长，没有列出：{named}。用 core:ReadPrivateState 读取。")
+        }
+        Locale::En => format!(
+            "{count} more are too long to be shown here: {named}. Read them with core:ReadPrivateState."
+        ),
+    };
+    format!("{}\n{rest}", Json::Object(shown))
 }
 
 fn is_instruction(message: &Json) -> bool {

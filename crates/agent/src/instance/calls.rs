@@ -18,6 +18,7 @@ use super::drive::{AgentInstance, Gone};
 use super::log::{Brought, RecordError, RunLog};
 use crate::run::{CallState, Input, PlannedBlock};
 use crate::skills::SkillDesk;
+use crate::state::StateDesk;
 use crate::workspace::WorkspaceSession;
 
 impl AgentInstance {
@@ -77,6 +78,7 @@ impl AgentInstance {
             log: self.log.clone(),
             session: self.session.clone(),
             skills: self.skills.clone(),
+            states: self.states.clone(),
             closing: self.shared.closing.clone(),
             calls: planned.calls.iter().map(|call| call.call.clone()).collect(),
             open: AtomicUsize::new(planned.calls.iter().filter(|call| call.is_open()).count()),
@@ -123,6 +125,7 @@ struct Listener {
     log: RunLog,
     session: Arc<WorkspaceSession>,
     skills: Arc<SkillDesk>,
+    states: Arc<StateDesk>,
     calls: Vec<CallId>,
     /// How many of them have no end.
     open: AtomicUsize,
@@ -198,6 +201,7 @@ impl CallListener for Listener {
             elapsed_ms: u64::try_from(end.elapsed.as_millis()).unwrap_or(u64::MAX),
             change: staged.change,
             skill_chars: self.skills.take(&call),
+            worlds: self.states.take(&call),
             // What is shown is all there is, unless it was cut.
             full: end
                 .full

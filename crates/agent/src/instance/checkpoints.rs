@@ -258,6 +258,10 @@ impl<'r> Walk<'r> {
                     };
                     return Ok(Some((event, view)));
                 }
+                RunEventKind::StateUpdated(state) if state.scope == "private" => {
+                    self.changed.insert("private state".to_owned());
+                    continue;
+                }
                 _ => continue,
             };
             self.changed.insert(path.clone());

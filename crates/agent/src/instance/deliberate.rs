@@ -29,6 +29,7 @@ const TEXTS: [&str; 6] = [
 
 /// Names under which it may ask for what the agent knows about itself, and for what came of its last turn.
 const PRIVATE_STATE: [&str; 3] = ["private_state", "privateState", "PrivateState"];
+const WORLD_STATE: [&str; 3] = ["world_state", "worldState", "WorldState"];
 const OBSERVATIONS: [&str; 3] = ["observations", "last_observations", "Observations"];
 
 /// The conversation as workflows take it: what one turn adds is put to what the turn before has made.
@@ -106,6 +107,9 @@ impl AgentInstance {
     ) -> Result<ModelTurn, Box<Input>> {
         let plan = self.plan(created).await.map_err(|error| refused(&error))?;
         let mut inputs = inputs(created, sent, &told);
+        self.put_states(&plan, &mut inputs)
+            .await
+            .map_err(|error| refused(&error))?;
         // A workflow of one's own takes what it has a use for.
         inputs.retain(|name, _| plan.takes(name));
         let heard = Arc::new(Mutex::new(Heard::default()));
@@ -138,6 +142,24 @@ impl AgentInstance {
                 Err(failed(&error, ""))
             }
         }
+    }
+
+    /// As they are now; read only where the workflow has a use for them.
+    async fn put_states(
+        &self,
+        plan: &Plan,
+        inputs: &mut Map<String, Json>,
+    ) -> Result<(), ToolError> {
+        let taken = |names: [&'static str; 3]| names.into_iter().filter(|name| plan.takes(name));
+        if taken(PRIVATE_STATE).next().is_some() {
+            let state = self.states.private_state(&self.session).await?;
+            inputs.extend(taken(PRIVATE_STATE).map(|name| (name.to_owned(), state.clone())));
+        }
+        if taken(WORLD_STATE).next().is_some() {
+            let state = self.states.world_state().await?;
+            inputs.extend(taken(WORLD_STATE).map(|name| (name.to_owned(), state.clone())));
+        }
+        Ok(())
     }
 
     async fn plan(&self, created: &Created) -> Result<Plan, ToolError> {
@@ -193,9 +215,6 @@ fn inputs(created: &Created, sent: &[Arc<Json>], told: &Offered) -> Map<String, 
     if let Some(grammar) = &rules.grammar {
         put("grammar", grammar.as_str().into());
         put("told_tools", names());
-    }
-    for name in PRIVATE_STATE {
-        put(name, created.private_state.clone());
     }
     let observations = context::observations(sent);
     for name in OBSERVATIONS {

@@ -17,6 +17,7 @@ use crate::chat::ChatView;
 use crate::limits::{COMMIT_GRACE, COMMIT_TIMEOUT};
 use crate::run::{AgentRun, CommitAnswer, Input, Why};
 use crate::skills::SkillDesk;
+use crate::state::StateDesk;
 use crate::workspace::{CommitReceipt, CommitRefused, CommitRequest, RunDoor};
 
 #[async_trait]
@@ -81,6 +82,10 @@ impl RunDoor for AgentInstance {
 
     fn skills(&self) -> Arc<SkillDesk> {
         self.skills.clone()
+    }
+
+    fn states(&self) -> Arc<StateDesk> {
+        self.states.clone()
     }
 }
 

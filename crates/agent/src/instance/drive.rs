@@ -23,6 +23,7 @@ use crate::limits::REST_AFTER;
 use crate::profile::ToolDescription;
 use crate::run::{Input, Step, Why};
 use crate::skills::SkillDesk;
+use crate::state::StateDesk;
 use crate::workspace::WorkspaceSession;
 
 /// One run at work.
@@ -39,6 +40,7 @@ pub(crate) struct AgentInstance {
     /// What its tools see of the chat.
     pub(super) chat: Option<Arc<ChatView>>,
     pub(super) skills: Arc<SkillDesk>,
+    pub(super) states: Arc<StateDesk>,
     /// What the profile says about tools.
     pub(super) descriptions: BTreeMap<String, ToolDescription>,
     pub(super) telling: Telling,

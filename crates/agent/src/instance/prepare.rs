@@ -5,6 +5,7 @@ use std::sync::Arc;
 use innkeeper_protocol::Dialect as TextDialect;
 use serde_json::Value as Json;
 
+use super::AgentError;
 use super::binding;
 use super::drive::{AgentInstance, Gone};
 use super::log::Brought;
@@ -44,7 +45,10 @@ impl AgentInstance {
         let created = self.log.read(|run| run.created().clone()).await?;
         let (tools, left_out) = self.choose_tools().await?;
         let binding = binding::binding(&created, self.shared.parts.workflows.models());
-        let messages = self.opening(&created, &tools).len();
+        let messages = match self.opening(&created, &tools).await {
+            Ok(opening) => opening.len(),
+            Err(error) => return self.fail(error).await,
+        };
         let mut request = binding::request(&binding, messages, tools.len());
         let dialect = created.profile.agent.protocol;
         if left_out > 0 {
@@ -59,18 +63,19 @@ impl AgentInstance {
     }
 
     /// The first messages of all.
-    fn opening(&self, created: &Created, tools: &Offered) -> Vec<Json> {
+    async fn opening(&self, created: &Created, tools: &Offered) -> Result<Vec<Json>, AgentError> {
+        let private_state = self.states.private_state(&self.session).await?;
         let locale = self.shared.parts.locale;
         let manifest = self.manifest(tools, created.profile.agent.protocol);
-        context::opening(&Opening {
+        Ok(context::opening(&Opening {
             system_prompt: &crate::profile::system_prompt(&created.profile, locale),
             manifest: &manifest,
             messages: &created.messages,
             is_snapshot: created.is_snapshot,
             policy: &created.profile.context,
-            private_state: &created.private_state,
+            private_state: &private_state,
             locale,
-        })
+        }))
     }
 
     /// What calls are looked for in the text while it comes.
@@ -90,11 +95,20 @@ impl AgentInstance {
             .read(|run| (run.created().clone(), !run.sent().is_empty()))
             .await?;
         let tools = self.told().await?;
-        let mut first = (!has_sent).then(|| self.opening(&created, &tools));
         // Another agent goes on with what one before it began.
         let is_renewed =
             has_sent && round == 1 && created.fork.as_ref().is_some_and(|fork| fork.is_renewed);
-        let renewed = is_renewed.then(|| self.opening(&created, &tools));
+        let opening = match !has_sent || is_renewed {
+            false => None,
+            true => match self.opening(&created, &tools).await {
+                Ok(opening) => Some(opening),
+                Err(error) => return self.fail(error).await,
+            },
+        };
+        let (mut first, renewed) = match is_renewed {
+            true => (None, opening),
+            false => (opening, None),
+        };
         let dialect = created.profile.agent.protocol;
         let added = self.newly_told().await?;
         let (specs, further) = match added.is_empty() {

@@ -24,6 +24,7 @@ use crate::limits::{MAX_ADDITIONAL_ROUNDS, MAX_ID_CHARS, MAX_TITLE_CHARS};
 use crate::profile::{AgentProfile, DEFAULT_WRITER, Dialect, ModelMode};
 use crate::run::{AgentRun, Created, Input, Stamped};
 use crate::skills::{self, RunSkills, SkillDesk};
+use crate::state::StateDesk;
 use crate::workspace::{WorkspacePlan, WorkspaceSession, workspace_id};
 
 /// What somebody wants done.
@@ -153,6 +154,7 @@ impl AgentRuntime {
         let run_id = RunId::new(format!("run_{}", uuid::Uuid::now_v7().simple()));
         let chat_ref = asked.chat_ref.unwrap_or(Json::Null);
         host::check_chat_ref(&chat_ref)?;
+        let is_named = asked.stable_chat_id.is_some();
         let stable_chat_id = stable(asked.stable_chat_id, &chat_ref, &run_id)?;
         let kind = chat_ref
             .get("kind")
@@ -169,6 +171,10 @@ impl AgentRuntime {
         };
         let persist_base_state_id = match asked.persist_base_state_id {
             Some(base) => Some(base),
+            // Nobody keeps messages that could say so: it goes on from where the last one was.
+            None if chat_ref.is_null() && chat.is_empty() && is_named => {
+                self.0.persist.list(&workspace_id).await?.into_iter().max()
+            }
             None => host::base_of(&chat, &generation_type)?,
         };
         let refs = asked.skill_scope_refs.as_ref();
@@ -263,6 +269,8 @@ impl Shared {
             profile.skills.clone(),
             run.left().skill_chars,
         ));
+        let states = StateDesk::new(&created, self.worlds.clone(), self.parts.clock.clone());
+        let states = Arc::new(states);
         let state = run.workspace().clone();
         Arc::new_cyclic(|own: &std::sync::Weak<AgentInstance>| {
             let door: std::sync::Weak<dyn crate::workspace::RunDoor> = own.clone();
@@ -301,6 +309,7 @@ impl Shared {
                 cancel,
                 chat: chat.map(Arc::new),
                 skills: desk,
+                states,
                 is_recovered,
             }
         })

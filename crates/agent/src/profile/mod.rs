@@ -43,6 +43,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 pub use built_in::{BuiltIn, CHAT, DEFAULT_WRITER};
+pub(crate) use check_state::compile as compile_state_schema;
 pub use diagnose::{Diagnosis, Diagnostic, Presence, Resource, Resources, Unseen};
 pub use error::ProfileError;
 pub use folder::Profiles;

@@ -90,10 +90,12 @@ impl AgentRun {
                 elapsed_ms,
                 change,
                 skill_chars,
+                worlds,
                 full,
             } => {
                 self.spent.count_skill_chars(*skill_chars);
                 self.call_ended(call, observation, *elapsed_ms, change, full.as_ref(), out);
+                self.world_changed(call, worlds, out);
             }
             Input::BlockEnded { block, notes } => self.block_ended(*block, notes, out),
             Input::TaskEnded { observation } => self.task_ended(observation, out),

@@ -13,6 +13,7 @@ use serde_json::Value as Json;
 use super::{Forked, ModelTurn, RolledBack};
 use crate::AgentProfile;
 use crate::skills::RunSkills;
+use crate::state::WorldChange;
 use crate::workspace::state::{FileInfo, WorkspaceChange};
 
 /// An input with its moment: all that a run knows of time.
@@ -111,6 +112,9 @@ pub enum Input {
         /// Characters of skills that it has read.
         #[serde(default, skip_serializing_if = "is_zero")]
         skill_chars: u64,
+        /// What it did to the world that the agents of its chat share: done already, and told with this input.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        worlds: Vec<WorldChange>,
         /// The result in full where a later step of the block may refer to it and it is longer than what is observed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         full: Option<Arc<Json>>,

@@ -60,6 +60,7 @@ fn of_block(run: &AgentRun, by: u8, n: usize) -> Input {
     let pending = run.pending_commit().map(|commit| commit.commit.clone());
     let end = |outcome| Input::CallEnded {
         skill_chars: 0,
+        worlds: Vec::new(),
         call: call.clone(),
         observation: Arc::new(Observation::new("x", outcome)),
         elapsed_ms: 1,

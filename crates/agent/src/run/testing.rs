@@ -286,6 +286,7 @@ impl Scene {
     ) -> &mut Self {
         self.feed(Input::CallEnded {
             skill_chars: 0,
+            worlds: Vec::new(),
             call: call.into(),
             observation: Arc::new(Observation::new("t", outcome)),
             elapsed_ms: 1,

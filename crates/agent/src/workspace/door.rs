@@ -14,6 +14,7 @@ use super::path::WorkspacePath;
 use super::state::FileInfo;
 use crate::chat::ChatView;
 use crate::skills::SkillDesk;
+use crate::state::StateDesk;
 
 #[async_trait]
 pub trait RunDoor: Send + Sync {
@@ -32,6 +33,9 @@ pub trait RunDoor: Send + Sync {
 
     /// Its skills.
     fn skills(&self) -> Arc<SkillDesk>;
+
+    /// What it keeps beside its files.
+    fn states(&self) -> Arc<StateDesk>;
 }
 
 #[derive(Debug, Clone, PartialEq)]

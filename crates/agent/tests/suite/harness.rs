@@ -9,7 +9,7 @@ use futures_util::stream;
 use innkeeper_agent::AgentRuntime;
 use innkeeper_agent::instance::{AgentParts, RunHandle, StartPrompt, StartRun};
 use innkeeper_agent::workspace::{self, StatesInStore, Workspaces};
-use innkeeper_agent::{chat, skills};
+use innkeeper_agent::{chat, skills, state};
 use innkeeper_engine::port::{ModelCall, ModelChunks, ModelPort};
 use innkeeper_engine::stream::{Chunk, ChunkKind};
 use innkeeper_engine::{EngineOptions, ExecutionEngine, NodeError, NodeManager};
@@ -290,10 +290,17 @@ pub(crate) async fn open(
         bus: tools.bus().clone(),
     });
     let workspaces = Workspaces::default();
+    // Most houses here have a world of their own.
+    let has_world = |(tool, _): &builtin::Tool| tool.id.as_str() == "ReadWorldStateTool";
+    let states = match own.iter().any(has_world) {
+        true => Vec::new(),
+        false => state::tools(&workspaces),
+    };
     let offered = workspace::tools(&workspaces)
         .into_iter()
         .chain(chat::tools(&workspaces))
         .chain(skills::tools(&workspaces))
+        .chain(states)
         .chain(own);
     let source = builtin::source(offered).unwrap();
     tools.registry().replace(builtin::SOURCE, source).unwrap();

@@ -20,6 +20,7 @@ mod resume;
 mod skills;
 #[cfg(unix)]
 mod small_disk;
+mod states;
 #[cfg(unix)]
 mod story;
 #[cfg(unix)]

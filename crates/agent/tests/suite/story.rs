@@ -60,6 +60,17 @@ fn turns() -> Vec<String> {
         call("workspace.read_file", &[("path", MAIN)]),
         patch(MAIN, "It rained.", "It had rained for a week."),
         call("look", &[("at", "the weather")]),
+        [
+            call(
+                "core:UpdatePrivateState",
+                &[("path", "nights"), ("op", "increment")],
+            ),
+            call(
+                "world:RequestStateUpdate",
+                &[("path", "guests"), ("op", "increment")],
+            ),
+        ]
+        .join("\n"),
         // Several calls in one reply: some of them may be over when the process ends.
         [
             write_file(NOTES, "The guest is Ann.", "replace"),
@@ -179,7 +190,14 @@ pub(crate) fn asked(home: &Path) -> StartRun {
     let mut profile: Json = serde_json::from_str(writer).unwrap();
     profile["id"] = json!("story");
     profile["run"]["modelRetry"] = json!({"maxRetries": 0, "intervalMs": 1});
-    profile["tools"]["allow"] = json!(["workspace.*", "pay", "ring", "look"]);
+    profile["tools"]["allow"] = json!([
+        "workspace.*",
+        "core:UpdatePrivateState",
+        "world:RequestStateUpdate",
+        "pay",
+        "ring",
+        "look"
+    ]);
     profile["agent"]["protocol"] = json!("tam");
     write(&folder.join("story.json"), &profile);
     StartRun {

@@ -13,6 +13,7 @@ Examples:
   innkeeper run default-writer \"Write about tea\"      Ask another, by its profile
   innkeeper run - < task.md                           Read the message from standard input
   innkeeper run --model local/qwen3 \"What is new?\"    With another model, this once
+  innkeeper run --chat evening \"Who was here?\"        In a chat that remembers earlier runs
   innkeeper run --resume last                         Go on with the run that was begun last
   innkeeper run --json \"Roll 2d6\" | jq -r .type       Everything that happens, a line each
 
@@ -171,6 +172,9 @@ pub(crate) struct RunArgs {
     /// Project whose profiles, workflows and files are meant
     #[arg(long, value_name = "PROJECT", default_value = "default")]
     pub(crate) project: String,
+    /// A chat of this name: the run knows what earlier ones of it have left, and shares its world
+    #[arg(long, value_name = "CHAT")]
+    pub(crate) chat: Option<String>,
     /// How the model writes calls, in the place of what the profile says
     #[arg(long, value_enum, ignore_case = true, value_name = "PROTOCOL")]
     pub(crate) protocol: Option<RunProtocol>,
@@ -184,7 +188,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) yes: bool,
     /// Go on with this run; a message is told to it
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["profile", "model", "protocol", "background", "max_rounds", "second"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["profile", "model", "chat", "protocol", "background", "max_rounds", "second"])]
     pub(crate) resume: Option<String>,
 }
 

@@ -11,6 +11,11 @@ pub(super) const ARGUMENTS: &[(&str, &str, &str)] = &[
     ("run", "second", "要做的事"),
     (
         "run",
+        "chat",
+        "用这个名字的对话：运行知道此前留下的内容，并共享它的世界状态",
+    ),
+    (
+        "run",
         "profile",
         "由哪个智能体（配置）来做 [默认：innkeeper，回答你并拥有全部工具]",
     ),
@@ -142,6 +147,7 @@ const RUN: &str = "\
   innkeeper run default-writer \"写写茶\"               由另一个配置来做
   innkeeper run - < task.md                           从标准输入读取消息
   innkeeper run --model local/qwen3 \"有什么新鲜事？\"  这一次换个模型
+  innkeeper run --chat evening \"谁来过？\"                在一个记得以前运行的对话里
   innkeeper run --resume last                         继续最近的一次运行
   innkeeper run --json \"掷 2d6\" | jq -r .type         发生的一切，每行一条
 

@@ -30,6 +30,7 @@ mod runs_terminal;
 mod runs_undo;
 mod settings;
 mod skills;
+mod state;
 mod terminal;
 mod tools;
 mod workflow;

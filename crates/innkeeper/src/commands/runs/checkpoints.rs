@@ -117,6 +117,7 @@ fn why(checkpoint: &CheckpointView, screen: &Screen) -> String {
     let word = match checkpoint.reason.as_str() {
         "tool_workspace_write" => screen.pick("written", "写入"),
         "tool_workspace_patch" => screen.pick("patched", "修补"),
+        "tool_state_update" => screen.pick("private state", "私有状态"),
         "chat_commit" => screen.pick("published", "发布"),
         "direct_output_capture" => screen.pick("answer kept", "保留回答"),
         "requested" => screen.pick("asked for", "应要求"),

@@ -35,6 +35,7 @@ use crate::home::Home;
 use crate::output::Screen;
 
 pub(super) use delete::agreed;
+pub(super) use find::find;
 
 pub(crate) fn start(args: &RunArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
     match &args.resume {

@@ -332,6 +332,20 @@ pub(super) fn line(event: &RunEvent, lang: Lang) -> Option<Line> {
                 true => Line::new("✗", Bad, said),
             }
         }
+        Kind::StateUpdated(state) => {
+            let (version, paths) = (state.version, state.paths.join(", "));
+            let said = match state.scope.as_str() {
+                "world" => lang.pick(
+                    format!("world state, version {version}: {paths}"),
+                    format!("世界状态，版本 {version}：{paths}"),
+                ),
+                _ => lang.pick(
+                    format!("private state, version {version}: {paths}"),
+                    format!("私有状态，版本 {version}：{paths}"),
+                ),
+            };
+            Line::new("✎", Plain, said)
+        }
         Kind::WorkspaceFileDeleted(file) => {
             let path = &file.path;
             let said = lang.pick(format!("{path} deleted"), format!("{path} 已删除"));
