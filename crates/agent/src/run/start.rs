@@ -55,6 +55,7 @@ impl AgentRun {
             drifts: 0,
             captured: None,
             failure: None,
+            grants: Vec::new(),
         };
         let mut out = created_events(created);
         run.turn_to(RunStatus::InitializingWorkspace, &mut out);
