@@ -57,11 +57,6 @@ impl Questions {
         self.asked.is_some()
     }
 
-    /// Nobody here answers what waits.
-    pub(super) fn are_left(&self) -> bool {
-        self.left
-    }
-
     /// What the person says, while they are asked.
     pub(super) async fn said(&mut self) -> Said {
         match &mut self.asked {
