@@ -226,7 +226,11 @@ impl AgentInstance {
             tokio::select! {
                 () = changed => {}
                 () = after(left.map(|left| left.min(LOOK_AT_CLOCK))) => if let Some(next) = next.filter(|_| is_last) {
-                    Box::pin(self.expire(&mut open, next)).await;
+                    let changed = self.log.changed();
+                    // What the run does not take, it does not take until something else has happened to it.
+                    if !Box::pin(self.expire(&open, next)).await {
+                        changed.await;
+                    }
                 },
                 Ok(()) = granted.changed(), if !open.is_empty() => Box::pin(self.look_for_grants(&open)).await,
             }
@@ -238,18 +242,23 @@ impl AgentInstance {
         Duration::try_from(left).unwrap_or_default()
     }
 
-    async fn expire(&self, open: &mut Vec<Waiting>, now: Timestamp) {
-        let is_due = |asked: &Waiting| asked.expires_at.is_some_and(|at| at <= now);
-        for asked in open.extract_if(.., |asked| is_due(asked)) {
-            let waited = asked.expires_at.map(|at| at.duration_since(asked.asked_at));
-            let waited = waited.and_then(|waited| Duration::try_from(waited).ok());
-            let why = match waited {
-                Some(waited) => format!("nobody answered within {}", Expires::from(waited)),
-                None => "nobody answered in time".to_owned(),
+    /// Says whether the run has taken all of it.
+    async fn expire(&self, open: &[Waiting], now: Timestamp) -> bool {
+        let mut is_taken = true;
+        for asked in open {
+            let Some(expires_at) = asked.expires_at.filter(|at| *at <= now) else {
+                continue;
             };
-            self.answer(&asked, AnsweredBy::Expiry, false, Some(why))
+            let waited = Duration::try_from(expires_at.duration_since(asked.asked_at));
+            let why = match waited {
+                Ok(waited) => format!("nobody answered within {}", Expires::from(waited)),
+                Err(_) => "nobody answered in time".to_owned(),
+            };
+            is_taken &= self
+                .answer(asked, AnsweredBy::Expiry, false, Some(why))
                 .await;
         }
+        is_taken
     }
 
     async fn look_for_grants(&self, open: &[Waiting]) {
@@ -269,7 +278,7 @@ impl AgentInstance {
         by: AnsweredBy,
         approved: bool,
         reason: Option<String>,
-    ) {
+    ) -> bool {
         let input = Input::ApprovalAnswered {
             call: asked.call.clone(),
             approved,
@@ -279,6 +288,6 @@ impl AgentInstance {
             edit: None,
             by,
         };
-        let _: Result<(), RecordError> = self.log.record(input).await;
+        self.log.record(input).await.is_ok()
     }
 }

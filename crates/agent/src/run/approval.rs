@@ -419,7 +419,7 @@ impl AgentRun {
     ) -> Result<(), Misfit> {
         let not_pending = || {
             let message = format!(
-                "Nobody is asked about the call {id}, or not any more; `innkeeper runs approve` lists what waits"
+                "Nobody is asked about the call {id}, or not any more; `innkeeper runs approve --list` shows what waits"
             );
             Misfit::refused(
                 ErrorCode::AgentNotFound,
@@ -432,7 +432,7 @@ impl AgentRun {
                 return Err(not_pending());
             }
             let message =
-                format!("The run has no call {id}; `innkeeper runs approve` lists those that wait");
+                format!("The run has no call {id}; `innkeeper runs approve --list` shows those that wait");
             return Err(Misfit::refused(
                 ErrorCode::AgentNotFound,
                 "agent.approval_call_unknown",

@@ -7,12 +7,14 @@ use std::pin::Pin;
 use innkeeper_agent::instance::{PendingApproval, pending_in};
 use innkeeper_agent::run::{AgentRun, CallState, Turn};
 use innkeeper_protocol::event::{CallId, RunEventKind};
+use innkeeper_store::journal::EventRange;
 
 use super::Attendant;
 use crate::approve::Approve;
 use crate::ask::somebody_is_there;
 use crate::commands::runs::question::{self, Said};
 use crate::failure::{Failure, in_words};
+use crate::limits::EVENTS_PAGE;
 
 /// How questions are answered here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,11 +77,27 @@ impl Questions {
 }
 
 impl Attendant<'_> {
-    /// What was asked before anybody attended.
+    /// What was asked before anybody attended. All else is seen where it is told, behind what led to it.
     pub(super) async fn find_questions(&mut self) -> Result<(), Failure> {
         let state = self.runtime.reader().state(&self.run).await?;
-        for asked in pending_in(&state) {
-            self.take_question(asked).await?;
+        let waiting = pending_in(&state);
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        let range = EventRange::After {
+            seq: self.seen,
+            limit: EVENTS_PAGE,
+        };
+        let to_come = self.runtime.events(&self.run, range).await?;
+        let is_told = |asked: &PendingApproval| {
+            to_come.iter().any(|event| {
+                matches!(&event.kind, RunEventKind::ToolCallAwaitingApproval(call) if call.call_id == asked.call_id)
+            })
+        };
+        for asked in waiting {
+            if !is_told(&asked) {
+                self.take_question(asked).await?;
+            }
         }
         Ok(())
     }
@@ -111,6 +129,10 @@ impl Attendant<'_> {
     }
 
     async fn take_question(&mut self, asked: PendingApproval) -> Result<(), Failure> {
+        let is_known = |open: &PendingApproval| open.approval_id == asked.approval_id;
+        if self.questions.open.iter().any(is_known) {
+            return Ok(());
+        }
         match self.questions.answers {
             Answers::Yes => self.give(question::approval(&asked, true)).await,
             Answers::Person => {
