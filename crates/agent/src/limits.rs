@@ -61,6 +61,12 @@ pub const REPEATED_CALLS_END: u32 = 6;
 pub const MAX_BARREN_TURNS: u32 = 4;
 /// A run that was taken over so often without taking a step in between is paused: it may be what ends its process.
 pub const MAX_TAKEOVERS: u32 = 5;
+/// Characters of arguments that a person has changed which the model is told.
+pub const MAX_EDIT_TOLD_CHARS: usize = 4_000;
+/// Runs with open questions that are listed at once.
+pub const MAX_ASKING_RUNS: usize = 1_000;
+/// How long a clock is trusted that stands still while the machine sleeps.
+pub const LOOK_AT_CLOCK: Duration = Duration::from_secs(60);
 /// Rounds that one resumption can grant.
 pub const MAX_ADDITIONAL_ROUNDS: u32 = 1_000;
 /// Guidance: one piece, pieces that wait, and all that wait together.

@@ -28,8 +28,9 @@ pub(crate) use profiles::{ProfilesCommand, ProfilesListArgs, ProfilesShowArgs};
 #[cfg(test)]
 pub(crate) use runs::STATUSES;
 pub(crate) use runs::{
-    RunArgs, RunsCancelArgs, RunsCheckpointsArgs, RunsCommand, RunsDeleteArgs, RunsDiffArgs,
-    RunsEventsArgs, RunsExportArgs, RunsGuideArgs, RunsListArgs, RunsResumeArgs, RunsShowArgs,
+    RunArgs, RunsApproveArgs, RunsCancelArgs, RunsCheckpointsArgs, RunsCommand, RunsDeleteArgs,
+    RunsDiffArgs, RunsEventsArgs, RunsExportArgs, RunsGuideArgs, RunsListArgs, RunsRemember,
+    RunsResumeArgs, RunsShowArgs,
 };
 pub(crate) use skills::{
     ConflictArgs, SkillsCommand, SkillsDeleteArgs, SkillsExportArgs, SkillsImportArgs,

@@ -12,7 +12,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use innkeeper_tools::builtin::http::HttpPolicy;
-use innkeeper_tools::policy::{Policy, Rule};
+use innkeeper_tools::policy::{Expires, Policy, Rule};
 use innkeeper_tools::{BudgetLimits, Pattern, ToolLimit};
 use serde::Deserialize;
 use toml::de::{DeTable, DeValue};
@@ -50,6 +50,8 @@ struct Written {
 #[serde(default, deny_unknown_fields)]
 struct Rules {
     rules: Vec<Rule>,
+    /// How long questions of runs wait whose rule says nothing of it.
+    approval_expires: Option<Expires>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -97,7 +99,7 @@ const KNOWN: &[(&str, &[&str])] = &[
         ],
     ),
     ("limits", &["max_calls", "tools"]),
-    ("policy", &["rules"]),
+    ("policy", &["rules", "approval_expires"]),
 ];
 
 const RULE_KEYS: &[&str] = &[
@@ -108,6 +110,7 @@ const RULE_KEYS: &[&str] = &[
     "arguments",
     "decision",
     "reason",
+    "expires",
 ];
 
 impl Settings {
@@ -165,6 +168,7 @@ impl Settings {
                 why: Said::of(&error.to_string()),
             }
         })?;
+        let policy = policy.with_expires(written.policy.approval_expires);
         written.models.locate(path, text, document);
         Ok(Self {
             scripts: written.scripts,

@@ -64,6 +64,7 @@ impl AgentInstance {
             biased;
             () = self.take_steps() => {}
             never = self.rest_when_parked() => match never {},
+            never = self.attend_questions() => match never {},
         }
         // One that rests waits for people, so it is not over.
         if self.log.peek(|run| run.is_over()).await == Some(true) {

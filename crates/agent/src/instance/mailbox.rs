@@ -10,8 +10,8 @@ use innkeeper_protocol::event::RunId;
 use innkeeper_store::{Control, ControlMessage};
 use serde::{Deserialize, Serialize};
 
-use super::AgentError;
 use super::runtime::AgentRuntime;
+use super::{AgentError, ApproveToolCall};
 
 /// What can be said to a run through its letterbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,8 @@ pub enum RunMessage {
         /// The same piece twice is one.
         client_guidance_id: String,
     },
+    /// A person's answer to a question.
+    Approve(ApproveToolCall),
 }
 
 /// The letterbox of this house's runs.
@@ -124,6 +126,11 @@ impl Mailbox {
                     .guide(run, &text, Some(client_guidance_id))
                     .await,
             ),
+            // The run is where the message lies; it is no word to another.
+            Ok(RunMessage::Approve(answer)) if answer.run == *run => {
+                drop(self.runtime.note_approval(answer).await);
+            }
+            Ok(RunMessage::Approve(_)) => {}
             // Of a version that knows more than this one.
             Err(_) => {}
         }

@@ -3,6 +3,7 @@
 //! A run decides (`run/`), the instance does, and what it did goes through the run's log (`log/`) to the disk before
 //! anybody hears of it. Nothing is decided here that a replay would not decide again.
 
+mod approve;
 mod binding;
 mod calls;
 mod checkpoints;
@@ -25,6 +26,7 @@ mod partial_json;
 mod past;
 mod prepare;
 mod prompt;
+mod questions;
 mod reading;
 mod recovery;
 mod result_paper;
@@ -36,6 +38,7 @@ mod start;
 mod steer;
 mod tap;
 
+pub use approve::{ApprovalReceipt, ApproveToolCall, PendingApproval, pending_in};
 pub use checkpoints::{CheckpointFile, CheckpointPage, CheckpointQuery, CheckpointView};
 pub use compare::{DiffEnd, DiffQuery, RunDiff};
 pub use error::{AgentError, WaitError};

@@ -8,10 +8,11 @@ use innkeeper_protocol::event::{RunEventKind, RunStatus, StatusChanged};
 use jiff::Timestamp;
 use serde_json::Map;
 
+use super::approval::Answer;
 use super::state::Phase;
 use super::told::ADDED;
 use super::turn::CallState;
-use super::{AgentRun, Draft, Input, Misfit, Stamped};
+use super::{AgentRun, AnsweredBy, Draft, Input, Misfit, Remember, Stamped};
 
 /// What is told, in order.
 pub(super) type Out = Vec<Draft>;
@@ -20,9 +21,11 @@ impl AgentRun {
     /// The events of an input that has been taken.
     pub fn apply(&mut self, stamped: &Stamped) -> Result<Vec<Draft>, Misfit> {
         self.check(&stamped.input)?;
+        self.check_in_time(stamped)?;
         self.pass_time(stamped);
         let mut out = Out::new();
         self.take(&stamped.input, &mut out);
+        self.keep_asking(&mut out);
         Ok(out)
     }
 
@@ -78,12 +81,15 @@ impl AgentRun {
                 call,
                 approval_id,
                 reason,
-            } => self.approval_asked(call, approval_id, reason.as_deref(), out),
-            Input::ApprovalAnswered {
-                call,
-                approved,
-                reason,
-            } => self.approval_answered(call, *approved, reason.as_deref(), out),
+                expires_at,
+                question,
+            } => {
+                let (reason, question) = (reason.as_deref(), question.as_ref());
+                self.approval_asked(call, approval_id, reason, *expires_at, question, out);
+            }
+            Input::ApprovalAnswered { call, .. } => {
+                self.approval_answered(call, &answer(input), out);
+            }
             Input::CallEnded {
                 call,
                 observation,
@@ -189,4 +195,31 @@ impl AgentRun {
 pub(super) fn millis_between(from: Timestamp, to: Timestamp) -> u64 {
     let millis = to.as_millisecond().saturating_sub(from.as_millisecond());
     u64::try_from(millis).unwrap_or_default()
+}
+
+/// What an input says that is an answer; anything else says no.
+pub(super) fn answer(input: &Input) -> Answer {
+    match input {
+        Input::ApprovalAnswered {
+            approved,
+            reason,
+            remember,
+            edit,
+            by,
+            ..
+        } => Answer {
+            approved: *approved,
+            reason: reason.clone(),
+            remember: *remember,
+            edit: edit.clone(),
+            by: *by,
+        },
+        _ => Answer {
+            approved: false,
+            reason: None,
+            remember: Remember::Once,
+            edit: None,
+            by: AnsweredBy::Changed,
+        },
+    }
 }

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use innkeeper_protocol::event::{
-    CallId, InvocationId, RunEventKind, RunStatus, TaskId, ToolCallAnswered,
-    ToolCallAwaitingApproval, ToolCallEnded, ToolCallStarted, ToolResultStored, ToolTaskEnded,
+    CallId, InvocationId, RunEventKind, RunStatus, TaskId, ToolCallEnded, ToolCallStarted,
+    ToolResultStored, ToolTaskEnded,
 };
 use innkeeper_protocol::{ErrorCode, Observation, Outcome, render_observation};
 use serde_json::{Map, Value as Json};
 
 use super::apply::Out;
 use super::model::short;
-use super::names::{arguments_path, result_path};
+use super::names::result_path;
 use super::state::{OpenTask, Phase};
 use super::turn::CallState;
 use super::{AgentRun, Draft, PlannedCall};
@@ -31,64 +31,11 @@ impl AgentRun {
             name: call.tool.clone(),
             extra: Map::new(),
         };
-        self.turn_to(RunStatus::DispatchingTool, out);
+        // While somebody is asked about another, that is what the run waits for.
+        if self.asking().next().is_none() {
+            self.turn_to(RunStatus::DispatchingTool, out);
+        }
         out.push(RunEventKind::ToolCallStarted(started).into());
-    }
-
-    pub(super) fn approval_asked(
-        &mut self,
-        id: &CallId,
-        approval_id: &str,
-        reason: Option<&str>,
-        out: &mut Out,
-    ) {
-        let round = self.spent.rounds;
-        let Some(call) = self.call_mut(id) else {
-            return;
-        };
-        call.state = CallState::AwaitingApproval {
-            approval_id: approval_id.to_owned(),
-        };
-        let awaiting = ToolCallAwaitingApproval {
-            round,
-            invocation_id: InvocationId::root(),
-            call_id: id.clone(),
-            name: call.tool.clone(),
-            arguments_ref: Some(arguments_path(id)),
-            reason: reason.map(str::to_owned),
-            extra: Map::from_iter([("approvalId".to_owned(), approval_id.into())]),
-        };
-        self.turn_to(RunStatus::AwaitingApproval, out);
-        out.push(RunEventKind::ToolCallAwaitingApproval(awaiting).into());
-    }
-
-    /// Allowed or not, its own next input says what becomes of it.
-    pub(super) fn approval_answered(
-        &mut self,
-        id: &CallId,
-        approved: bool,
-        reason: Option<&str>,
-        out: &mut Out,
-    ) {
-        let round = self.spent.rounds;
-        let Some(call) = self.call_mut(id) else {
-            return;
-        };
-        call.state = CallState::Waiting;
-        let answered = ToolCallAnswered {
-            round,
-            invocation_id: InvocationId::root(),
-            call_id: id.clone(),
-            name: call.tool.clone(),
-            reason: reason.map(str::to_owned),
-            extra: Map::new(),
-        };
-        let kind = match approved {
-            true => RunEventKind::ToolCallApproved(answered),
-            false => RunEventKind::ToolCallDenied(answered),
-        };
-        out.push(kind.into());
-        self.turn_to(RunStatus::DispatchingTool, out);
     }
 
     pub(super) fn call_ended(
@@ -127,6 +74,7 @@ impl AgentRun {
         out: &mut Out,
     ) {
         self.tell_end(&call.call, &call.tool, &observation, elapsed_ms, out);
+        self.tell_edit(call);
         if let Some(call) = self.call_mut(&call.call) {
             call.state = CallState::Ended { observation, full };
         }

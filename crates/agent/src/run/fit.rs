@@ -3,6 +3,8 @@
 use innkeeper_protocol::ErrorCode;
 use innkeeper_protocol::event::{CallId, CommitId};
 
+use super::apply::answer;
+use super::approval::no_answers;
 use super::state::{Phase, Stage};
 use super::turn::CallState;
 use super::{AgentRun, Commit, Input, Misfit, PlannedCall, Step, Turn, Why};
@@ -42,6 +44,7 @@ impl AgentRun {
             Input::RolledBack(back) => self.check_rollback(back),
             Input::GuidanceSubmitted { .. } => Err(deaf("is over")),
             Input::CheckpointRequested { .. } => Err(settled("is over")),
+            Input::ApprovalAnswered { .. } => Err(no_answers("is over")),
             _ => Err(Misfit {
                 why: Why::Over,
                 message: "The run is over".to_owned(),
@@ -63,6 +66,7 @@ impl AgentRun {
             }
             Input::GuidanceSubmitted { .. } => Err(deaf("is being ended")),
             Input::CheckpointRequested { .. } => Err(settled("is being ended")),
+            Input::ApprovalAnswered { .. } => Err(no_answers("is being ended")),
             _ => Err(Misfit {
                 why: Why::Cancelling,
                 message: "The run is being ended, so nothing new begins in it".to_owned(),
@@ -81,6 +85,7 @@ impl AgentRun {
             | Input::GuidanceSubmitted { .. }
             | Input::CheckpointRequested { .. }
             | Input::TaskEnded { .. }
+            | Input::ApprovalAnswered { .. }
             | Input::CommitResolved { .. }
             | Input::CommitFailed { .. }
             | Input::MetadataUpdated { .. }
@@ -124,20 +129,16 @@ impl AgentRun {
                 self.check_phase(matches!(self.phase, Phase::Asked { .. }))
             }
             Input::Rested => self.check_phase(matches!(self.phase, Phase::Resting { .. })),
-            Input::CallStarted { call, .. } | Input::ApprovalAsked { call, .. } => {
-                let call = self.current_call(call)?;
-                match &call.state {
-                    CallState::Waiting => Ok(()),
-                    _ => Err(Misfit::unfit(format!("Call {} has begun", call.call))),
-                }
+            Input::CallStarted { call, .. } => self.check_allowed(call),
+            Input::ApprovalAsked {
+                call, approval_id, ..
+            } => {
+                let call = self.check_waiting(call)?;
+                self.check_question(call, approval_id)
             }
-            Input::ApprovalAnswered { call, .. } => {
-                let call = self.current_call(call)?;
-                match &call.state {
-                    CallState::AwaitingApproval { .. } => Ok(()),
-                    _ => Err(Misfit::already("Nobody is asked about this call")),
-                }
-            }
+            Input::ApprovalAnswered {
+                call, approval_id, ..
+            } => self.check_approval(call, approval_id.as_deref(), &answer(input)),
             Input::CallEnded { call, .. } => self.check_call_end(call),
             Input::BlockEnded { block, .. } => self.check_block_end(*block),
             Input::TaskEnded { observation } => self.check_task(observation.task.as_deref()),
@@ -225,6 +226,15 @@ impl AgentRun {
             false => Err(Misfit::unfit(format!(
                 "Call {id} stands in a block that is not reached yet"
             ))),
+        }
+    }
+
+    /// One that has not begun, and that nobody is asked about.
+    pub(super) fn check_waiting(&self, id: &CallId) -> Result<&PlannedCall, Misfit> {
+        let call = self.current_call(id)?;
+        match &call.state {
+            CallState::Waiting => Ok(call),
+            _ => Err(Misfit::unfit(format!("Call {} has begun", call.call))),
         }
     }
 

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::{Forked, ModelTurn, RolledBack};
+use super::{AnsweredBy, Edit, Forked, ModelTurn, Question, Remember, RolledBack};
 use crate::AgentProfile;
 use crate::skills::RunSkills;
 use crate::state::WorldChange;
@@ -93,13 +93,28 @@ pub enum Input {
     /// A person is asked; nothing has been done.
     ApprovalAsked {
         call: CallId,
+        /// The same for the same question.
         approval_id: String,
         reason: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expires_at: Option<Timestamp>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        question: Option<Arc<Question>>,
     },
+    /// To the question that the call waits with.
     ApprovalAnswered {
         call: CallId,
         approved: bool,
         reason: Option<String>,
+        /// Only if it is this one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approval_id: Option<String>,
+        #[serde(default)]
+        remember: Remember,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        edit: Option<Arc<Edit>>,
+        #[serde(default)]
+        by: AnsweredBy,
     },
     /// Also without a start: what was refused was never begun.
     CallEnded {

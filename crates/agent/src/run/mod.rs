@@ -4,6 +4,7 @@
 //! whoever drives a run journals an input together with its events before anything else is done.
 
 mod apply;
+pub mod approval;
 mod calls;
 mod commit;
 mod conclude;
@@ -27,6 +28,7 @@ pub mod step;
 pub mod told;
 pub mod turn;
 
+pub use approval::{AnsweredBy, Asked, Edit, Question, Remember};
 pub use commit::{Commit, CommitAnswer};
 pub use fork::Forked;
 pub use guidance::Guidance;
@@ -38,6 +40,8 @@ pub use step::{Draft, Misfit, Step, Why};
 pub use told::ToldTools;
 pub use turn::{CallState, ModelTurn, Nudge, PlannedBlock, PlannedCall, Turn};
 
+#[cfg(test)]
+mod approval_tests;
 #[cfg(test)]
 mod end_tests;
 #[cfg(test)]

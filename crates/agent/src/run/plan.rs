@@ -208,6 +208,7 @@ impl AgentRun {
             tool: call.tool.to_string(),
             arguments: Arc::new(written(call)),
             state,
+            asked: Vec::new(),
         }
     }
 

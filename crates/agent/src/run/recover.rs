@@ -68,7 +68,8 @@ impl AgentRun {
             .turn
             .iter()
             .flat_map(Turn::calls)
-            .filter(|call| call.is_open() && call.state != CallState::Waiting)
+            // A question stays open, whoever drives the run.
+            .filter(|call| matches!(call.state, CallState::Started { .. }))
             .cloned()
             .collect();
         for call in calls {

@@ -59,6 +59,7 @@ impl AgentRun {
             set_back: None,
             rollbacks: 0,
             kept_state: None,
+            grants: Vec::new(),
         };
         let mut out = created_events(created);
         if let Some(fork) = &created.fork {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use innkeeper_protocol::event::{CallId, CommitId, Presentation, RunId, RunStatus};
 use innkeeper_protocol::{ErrorCode, Observation};
-use innkeeper_store::BlobId;
+use innkeeper_store::{BlobId, GrantKey};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -79,6 +79,9 @@ pub struct AgentRun {
     /// What it has left for later runs, last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) kept_state: Option<String>,
+    /// Answers that people gave for the whole run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) grants: Vec<GrantKey>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -7,6 +7,8 @@ use innkeeper_protocol::{ErrorCode, Observation, Outcome, Reply, add_native_call
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::approval::Asked;
+
 /// A reply as it came.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -128,6 +130,9 @@ pub struct PlannedCall {
     /// As written, by name; for the journal and for the guard against repetition.
     pub arguments: Arc<Json>,
     pub state: CallState,
+    /// What people were asked about it, and what they said, in that order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<Asked>,
 }
 
 impl PlannedCall {

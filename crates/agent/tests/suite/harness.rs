@@ -20,7 +20,7 @@ use innkeeper_store::{LocalBus, Store};
 use innkeeper_tools::policy::{Nobody, Policy};
 use innkeeper_tools::workflow::{WorkflowParts, WorkflowService};
 use innkeeper_tools::{
-    Executor, FileLayer, Invocation, Parts, SystemClock, ToolError, ToolManager, builtin,
+    Clock, Executor, FileLayer, Invocation, Parts, SystemClock, ToolError, ToolManager, builtin,
 };
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
@@ -273,6 +273,17 @@ pub(crate) async fn open(
     own: Vec<builtin::Tool>,
     watched: impl FnOnce(Arc<dyn RunJournal>) -> Arc<dyn RunJournal>,
 ) -> (ToolManager, AgentRuntime) {
+    open_at(home, models, own, watched, Arc::new(SystemClock)).await
+}
+
+/// The same at another time.
+pub(crate) async fn open_at(
+    home: &Path,
+    models: Arc<dyn ModelPort>,
+    own: Vec<builtin::Tool>,
+    watched: impl FnOnce(Arc<dyn RunJournal>) -> Arc<dyn RunJournal>,
+    clock: Arc<dyn Clock>,
+) -> (ToolManager, AgentRuntime) {
     let store = Store::open(&home.join(DATABASE)).await.unwrap();
     let journal = watched(store.journal());
     let tools = ToolManager::new(Parts {
@@ -310,7 +321,7 @@ pub(crate) async fn open(
         home: home.to_owned(),
         workspaces,
         persist: Arc::new(StatesInStore::new(tools.store().states())),
-        clock: Arc::new(SystemClock),
+        clock,
         locale: Locale::En,
     };
     let runtime = AgentRuntime::with_journal(parts, journal).unwrap();

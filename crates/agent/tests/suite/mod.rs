@@ -1,4 +1,5 @@
 mod action;
+mod approvals;
 #[cfg(unix)]
 mod child;
 mod compare;

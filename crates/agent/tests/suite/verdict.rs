@@ -117,6 +117,13 @@ async fn check_states(store: &Store, workspace: &WorkspaceId, events: &[RunEvent
     assert_eq!(told, [("private", 1), ("world", 1)]);
 }
 
+fn asked_about(events: &[RunEvent], call: &str) -> usize {
+    let asks = events.iter().filter(|event| {
+        matches!(&event.kind, RunEventKind::ToolCallAwaitingApproval(asked) if asked.call_id.as_str() == call)
+    });
+    asks.count()
+}
+
 /// A call that has an end that is known was made once; one that was cut off, at most once.
 fn check_effects(events: &[RunEvent], outside: &Outside) {
     let mut ends: BTreeMap<&str, Vec<Option<&str>>> = BTreeMap::new();
@@ -147,6 +154,17 @@ fn check_effects(events: &[RunEvent], outside: &Outside) {
             // It may have been cut off in the background.
             ("ring", None) => assert!(done <= 1, "{call}: {done}"),
             ("look", None) => assert!(done >= 1, "{call}"),
+            // No approval, no effect; and nothing is asked twice.
+            ("sign", end) => {
+                assert_eq!(asked_about(events, call), 1, "{call}");
+                let said = |name: &str| outside.lines(name).iter().any(|line| line == call);
+                match end {
+                    None => assert!(done == 1 && said("allowed"), "{call}: {done}"),
+                    Some("tool.outcome_unknown") => assert!(done <= 1 && said("allowed"), "{call}"),
+                    Some("tool.approval_denied") => assert!(done == 0 && said("refused"), "{call}"),
+                    Some(code) => panic!("call {call} of sign failed: {code}"),
+                }
+            }
             (_, None) => {}
             (name, Some(code)) => panic!("call {call} of {name} failed: {code}"),
         }

@@ -19,15 +19,15 @@ Examples:
 
 What the model says is shown as it comes, with every call, its time and what it wrote. All of it is on disk before \
 you see it: if the process is killed, the run goes on from there with innkeeper runs resume. Where a rule says to \
-ask, you are asked in place. While it runs, a line that you type is told to the agent with its next request; from \
+ask, you are asked in place; without a terminal the run waits, and innkeeper runs approve answers it. While it runs, a line that you type is told to the agent with its next request; from \
 another terminal, or from a program, innkeeper runs guide last \"…\" does the same. Ctrl-C once cancels the run, twice \
 leaves it as it is, to be resumed.
 
 What the agent publishes, and its answer, go to standard output; the rest goes to standard error. With --json: a line \
 with the run's handle, one for each event, and a summary at the end.
 
-Exit codes: 0 completed, 1 failed, 2 wrong usage, 4 failed after something was published, 5 cancelled by somebody else \
-or paused, 6 another process drives the runs of this home, 130 stopped by Ctrl-C.";
+Exit codes: 0 completed, 1 failed, 2 wrong usage, 4 failed after something was published, 5 cancelled by somebody else, \
+paused or waiting for approval, 6 another process drives the runs of this home, 130 stopped by Ctrl-C.";
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -39,6 +39,7 @@ Examples:
   innkeeper runs rollback last cp_000003              Take it back to a checkpoint
   innkeeper runs fork last cp_000003                  Go on from a checkpoint in a new run
   innkeeper runs guide last \"Make it shorter\"         Say something to a run of another process
+  innkeeper runs approve last                         Answer a run that asks whether it may do something
   innkeeper runs export last --output run.json        All of it in one file
 
 A run is named by its id, by the beginning of it if that is clear, or by `last`.
@@ -132,6 +133,18 @@ Examples:
 
 The run is at work in another process, and is told this with the next request to its model. If it is over, or if nobody \
 drives it, nothing is told, and the line says what to do instead.";
+
+const APPROVE: &str = "\
+Examples:
+  innkeeper runs approve --list                       All that waits for an answer
+  innkeeper runs approve last                         Let it be called, this once
+  innkeeper runs approve last --remember run          And whenever this run asks the same again
+  innkeeper runs approve last call_2_1 --deny --reason \"Not that file\"
+  innkeeper runs approve last --arguments '{\"file_path\": \"notes/old.md\"}'
+
+If several calls of the run wait, name one. A process that drives the run goes on at once; where nobody does, the answer is \
+kept, and innkeeper runs resume goes on with it. The arguments are given whole; a value that is left as it was shown \
+(`[redacted]`) stays as it is. What a rule denies stays denied.";
 
 const CANCEL: &str = "\
 Examples:
@@ -241,6 +254,9 @@ pub(crate) enum RunsCommand {
     /// Say something to a run that is at work in another process
     #[command(after_help = GUIDE, args_override_self = true, max_term_width = 100)]
     Guide(RunsGuideArgs),
+    /// Answer a run that asks whether it may call a tool
+    #[command(after_help = APPROVE, args_override_self = true, max_term_width = 100)]
+    Approve(RunsApproveArgs),
     /// Cancel a run, whoever drives it
     #[command(after_help = CANCEL, args_override_self = true, max_term_width = 100)]
     Cancel(RunsCancelArgs),
@@ -434,6 +450,41 @@ pub(crate) struct RunsGuideArgs {
     /// What the agent is to know; `-` reads it from standard input
     #[arg(value_name = "TEXT")]
     pub(crate) text: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunsApproveArgs {
+    /// Its id, the beginning of it, or `last`
+    #[arg(value_name = "RUN", required_unless_present = "list")]
+    pub(crate) run: Option<String>,
+    /// The call, if several wait
+    #[arg(value_name = "CALL")]
+    pub(crate) call: Option<String>,
+    /// Do not let it be called
+    #[arg(long, conflicts_with_all = ["remember", "arguments"])]
+    pub(crate) deny: bool,
+    /// Why; the model is told
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    /// How long that is good
+    #[arg(long, value_enum, ignore_case = true, value_name = "HOW_LONG")]
+    pub(crate) remember: Option<RunsRemember>,
+    /// Call it with these arguments instead: JSON, `@FILE`, or `-` for standard input
+    #[arg(long, value_name = "JSON", conflicts_with = "remember")]
+    pub(crate) arguments: Option<String>,
+    /// Show what waits for an answer, of this run or of all
+    #[arg(long, conflicts_with_all = ["call", "deny", "reason", "remember", "arguments"])]
+    pub(crate) list: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunsRemember {
+    /// This call
+    Once,
+    /// This tool, as long as this run lasts
+    Run,
+    /// This tool for this agent, from now on
+    Always,
 }
 
 #[derive(Debug, Args)]

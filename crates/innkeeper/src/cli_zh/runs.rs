@@ -97,6 +97,25 @@ pub(super) const ARGUMENTS: &[(&str, &str, &str)] = &[
     ("runs resume", "yes", "凡规则要求询问的，一律回答“是”"),
     ("runs guide", "run", RUN_ID),
     ("runs guide", "text", "要告诉智能体的话；- 从标准输入读取"),
+    ("runs approve", "run", RUN_ID),
+    ("runs approve", "call", "哪个调用（有几个在等待时）"),
+    ("runs approve", "deny", "不允许调用"),
+    ("runs approve", "reason", "原因；会告诉模型"),
+    (
+        "runs approve",
+        "remember",
+        "多久有效：once（这次调用）、run（本次运行）、always（始终）",
+    ),
+    (
+        "runs approve",
+        "arguments",
+        "改用这些参数调用：JSON、@文件，或 - 从标准输入读取",
+    ),
+    (
+        "runs approve",
+        "list",
+        "列出等待回答的调用：这次运行的，或所有运行的",
+    ),
     ("runs cancel", "run", RUN_ID),
     ("runs export", "run", RUN_ID),
     ("runs export", "output", "要写入的文件，代替标准输出"),
@@ -132,6 +151,11 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("runs fork", "从一次运行的检查点分出新的运行", FORK),
     ("runs resume", "继续被中断、暂停、取消或失败的运行", RESUME),
     ("runs guide", "对另一个进程中的运行说一句话", GUIDE),
+    (
+        "runs approve",
+        "回答一次运行：它询问可否调用某个工具",
+        APPROVE,
+    ),
     ("runs cancel", "取消一次运行，不论由谁驱动", CANCEL),
     (
         "runs export",
@@ -152,14 +176,14 @@ const RUN: &str = "\
   innkeeper run --json \"掷 2d6\" | jq -r .type         发生的一切，每行一条
 
 模型的话边写边显示，每个调用连同用时和写下的内容也会显示。一切都在显示之前写入磁盘：即使进程被杀死，
-innkeeper runs resume 也能从原处继续。规则要求询问时会当场问你。运行期间输入的一行文字，会随下一次请求
+innkeeper runs resume 也能从原处继续。规则要求询问时会当场问你；没有终端时运行会等待，可用 innkeeper runs approve 回答。运行期间输入的一行文字，会随下一次请求
 转告智能体；在另一个终端或程序中，可用 innkeeper runs guide last \"……\" 做到同样的事。
 按一次 Ctrl-C 取消运行，按两次则原样搁置，之后可以继续。
 
 智能体发布的内容和它的回答写到标准输出，其余写到标准错误。使用 --json 时：第一行是运行的标识，
 之后每个事件一行，最后一行是总结。
 
-退出码：0 完成，1 失败，2 用法有误，4 发布之后失败，5 被别人取消或已暂停，
+退出码：0 完成，1 失败，2 用法有误，4 发布之后失败，5 被别人取消、已暂停或等待批准，
 6 另一个进程正在驱动这里的运行，130 被 Ctrl-C 停止。";
 
 const EXAMPLES: &str = "\
@@ -172,6 +196,7 @@ const EXAMPLES: &str = "\
   innkeeper runs rollback last cp_000003              退回到一个检查点
   innkeeper runs fork last cp_000003                  从检查点分出新的运行
   innkeeper runs guide last \"短一点\"                  对另一个进程中的运行说一句话
+  innkeeper runs approve last                         回答一次询问可否做某事的运行
   innkeeper runs export last --output run.json        全部写入一个文件
 
 运行可用 ID、足以区分的 ID 开头，或 last 来指定。
@@ -264,6 +289,18 @@ const GUIDE: &str = "\
 
 该运行正在另一个进程中进行，这句话会随下一次模型请求转告它。如果它已经结束，或没有进程驱动它，
 就不会转告，并会说明可以怎么做。";
+
+const APPROVE: &str = "\
+示例：
+  innkeeper runs approve --list                       所有等待回答的调用
+  innkeeper runs approve last                         允许调用，仅这一次
+  innkeeper runs approve last --remember run          这次运行再问同样的事也允许
+  innkeeper runs approve last call_2_1 --deny --reason \"不要动那个文件\"
+  innkeeper runs approve last --arguments '{\"file_path\": \"notes/old.md\"}'
+
+如果这次运行有几个调用在等待，请指明一个。驱动它的进程会立即继续；没有进程驱动时，回答会被记下，
+innkeeper runs resume 会带着它继续。参数要完整给出；保持显示原样的值（如 [redacted]）不会改变。
+规则拒绝的仍然拒绝。";
 
 const CANCEL: &str = "\
 示例：

@@ -38,6 +38,17 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ("Guidance has {} characters, and at most {} are taken", "要说的话有 {0} 个字符，最多 {1} 个"),
     ("the conversation has {} bytes, at most {} can be taken", "对话有 {0} 字节，最多 {1} 字节"),
     ("the journal of '{}' cannot be read: {}; `innkeeper doctor --repair` cuts off what is damaged", "无法读取“{0}”的日志：{1}；`innkeeper doctor --repair` 会切掉损坏的部分"),
+    // Questions.
+    ("Nobody is asked about the call {}, or not any more; `innkeeper runs approve --list` shows what waits", "没有人被问及调用 {0}，或已不再询问；`innkeeper runs approve --list` 会列出等待回答的调用"),
+    ("The run has no call {}; `innkeeper runs approve --list` shows those that wait", "运行没有调用 {0}；`innkeeper runs approve --list` 会列出等待回答的调用"),
+    ("The call {} was approved before, and the first answer counts", "调用 {0} 之前已被批准，以第一个回答为准"),
+    ("The call {} was denied before, and the first answer counts", "调用 {0} 之前已被拒绝，以第一个回答为准"),
+    ("The question about the call {} could be answered until {}; it counts as denied", "关于调用 {0} 的询问只能在 {1} 之前回答；按拒绝处理"),
+    ("The run is over, so none of its calls waits for an answer", "运行已经结束，没有等待回答的调用"),
+    ("The run is being ended, so none of its calls waits for an answer", "运行正在结束，没有等待回答的调用"),
+    ("the changed arguments cannot be used: {}; the question stays open", "修改后的参数不能使用：{0}；仍在等待回答"),
+    ("The arguments cannot be changed here: the question is about something that the call does on its way", "这里不能修改参数：询问的是该调用途中要做的事"),
+    ("Changed arguments are approved for their one call; leave out how long to remember it", "修改后的参数只对这一次调用有效；请不要写多久有效"),
     // How a run failed.
     ("The model used all {} rounds without finishing; resume the run with --rounds, or raise maxRounds", "模型用完了全部 {0} 轮仍未结束；请用 --rounds 继续运行，或提高 maxRounds"),
     ("The model kept answering in plain text for {} rounds where the run needs a tool call; choose a model that follows tool instructions, or another dialect in the profile",

@@ -265,6 +265,8 @@ impl Desk {
             call: "a".into(),
             approval_id: "p".to_owned(),
             reason: None,
+            expires_at: None,
+            question: None,
         })
         .await;
     }
@@ -280,5 +282,9 @@ pub(super) fn answer() -> Input {
         call: "a".into(),
         approved: true,
         reason: None,
+        approval_id: None,
+        remember: Default::default(),
+        edit: None,
+        by: Default::default(),
     }
 }

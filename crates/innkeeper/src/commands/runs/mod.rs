@@ -5,6 +5,7 @@
 //! published; `speech.rs`, `words.rs`, `weave.rs` and `timeline.rs` are what is seen of it, `summary.rs` what is said at its
 //! end.
 
+mod approve;
 mod attend;
 mod cancel;
 mod checkpoints;
@@ -18,6 +19,7 @@ mod guide;
 mod house;
 mod list;
 mod memory;
+mod question;
 mod resume;
 mod rollback;
 mod show;
@@ -55,6 +57,7 @@ pub(crate) fn run(command: &RunsCommand, home: &Home, screen: &Screen) -> Result
         RunsCommand::Fork(args) => fork::run(args, home, screen),
         RunsCommand::Resume(args) => resume::run(args, home, screen),
         RunsCommand::Guide(args) => guide::run(args, home, screen),
+        RunsCommand::Approve(args) => approve::run(args, home, screen),
         RunsCommand::Cancel(args) => cancel::run(args, home, screen),
         RunsCommand::Export(args) => export::run(args, home, screen),
         RunsCommand::Delete(args) => delete::run(args, home, screen),

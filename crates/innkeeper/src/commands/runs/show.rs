@@ -1,11 +1,12 @@
 //! `innkeeper runs show`: a run as a whole, one of its turns, or one of its files.
 
-use innkeeper_agent::instance::{ModelTurnView, RunReader};
+use innkeeper_agent::instance::{ModelTurnView, RunReader, pending_in};
 use innkeeper_agent::run::AgentRun;
 use innkeeper_protocol::event::{RunEvent, RunEventKind, RunId};
 use innkeeper_store::journal::{EventRange, RunRecord};
 use serde_json::{Value as Json, json};
 
+use super::approve;
 use super::find::{find, reading};
 use super::summary::answer;
 use super::words::{complaint, duration, moment, status_word};
@@ -52,9 +53,18 @@ async fn whole(reader: &RunReader, run: &RunId, screen: &Screen) -> Result<(), F
             "files": state.workspace().files,
             "commits": state.commits().collect::<Vec<_>>(),
             "pendingCommit": state.pending_commit(),
+            "pendingApprovals": pending_in(&state),
         }));
     }
     screen.table(&about(&record, &state, screen))?;
+    let waiting = pending_in(&state);
+    let waiting = (!waiting.is_empty()).then(|| approve::table(&waiting, screen));
+    section(
+        screen,
+        "Waits for an answer (innkeeper runs approve)",
+        "等待回答（innkeeper runs approve）",
+        &waiting,
+    )?;
     section(screen, "Turns", "各轮", &turn_table(&events, screen))?;
     section(screen, "Calls", "调用", &call_table(&events, screen))?;
     section(screen, "Files", "文件", &file_table(&state))?;

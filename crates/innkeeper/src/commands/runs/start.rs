@@ -31,12 +31,12 @@ pub(super) fn run(args: &RunArgs, home: &Home, screen: &Screen) -> Result<Ended,
         project: project(&args.project)?,
         ..StartRun::default()
     };
-    let approver = approve(args.yes, takes_stdin).approver(screen);
+    let approve = approve(args.yes, takes_stdin);
     block_on(async {
-        let house = House::open(home, approver, screen).await?;
+        let house = House::open(home, approve.approver(screen), screen).await?;
         let stop = Stop::default();
         stop.listen();
-        let ended = drive(&house, asked, &stop, screen).await;
+        let ended = drive(&house, asked, approve, &stop, screen).await;
         let closed = house.close(screen).await;
         let ended = ended?;
         closed.map(|()| ended)
@@ -46,6 +46,7 @@ pub(super) fn run(args: &RunArgs, home: &Home, screen: &Screen) -> Result<Ended,
 async fn drive(
     house: &House,
     asked: StartRun,
+    approve: Approve,
     stop: &Stop,
     screen: &Screen,
 ) -> Result<Ended, Failure> {
@@ -59,6 +60,7 @@ async fn drive(
         screen,
         timeline: Timeline::new(screen),
         hears: true,
+        approve,
     });
     attendant.await?.attend(&handle, stop).await
 }

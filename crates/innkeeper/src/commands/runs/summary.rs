@@ -1,6 +1,6 @@
 //! What is said of a run when it is over, or is left.
 
-use innkeeper_agent::instance::RunReader;
+use innkeeper_agent::instance::{RunReader, pending_in};
 use innkeeper_agent::run::AgentRun;
 use innkeeper_protocol::event::{RunId, RunStatus};
 use serde_json::{Value as Json, json};
@@ -59,6 +59,7 @@ impl Summary {
             "lastSeq": self.last_seq,
             "answer": self.answer(),
             "failure": self.state.failure(),
+            "pendingApprovals": pending_in(&self.state),
         })
     }
 
@@ -85,7 +86,9 @@ impl Summary {
             parts.push(format!("${:.4}", spent.cost));
         }
         parts.push(duration(spent.worked_ms));
+        let waits = self.state.asking().next().is_some();
         let look = match self.status() {
+            _ if waits => format!("innkeeper runs approve {run}"),
             // Whoever did so knows why, and may be about to delete it.
             _ if elsewhere => return parts.join(" · "),
             RunStatus::Completed => format!("innkeeper runs show {run}"),
