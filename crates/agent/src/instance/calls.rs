@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::drive::{AgentInstance, Gone};
 use super::log::{Brought, RecordError, RunLog};
+use super::meter::{Allowed, RunMeter};
 use crate::run::{CallState, Input, PlannedBlock};
 use crate::skills::SkillDesk;
 use crate::workspace::WorkspaceSession;
@@ -27,6 +28,14 @@ impl AgentInstance {
             .log
             .read(|run| {
                 let turn = run.turn()?;
+                let calls = turn.calls().filter(|call| call.is_open());
+                let calls = calls.map(|call| {
+                    let (tokens, cost) = run.left_for_tool(&call.tool);
+                    (call.call.to_string(), Allowed { tokens, cost })
+                });
+                let left = run.left();
+                let (tokens, cost) = (left.tokens, left.cost);
+                self.meter.allow(Allowed { tokens, cost }, calls);
                 let parsed = turn.reply.read().blocks.into_iter().nth(block)?;
                 Some(self.to_run(parsed.into_owned(), turn.blocks.get(block)?))
             })
@@ -77,6 +86,7 @@ impl AgentInstance {
             log: self.log.clone(),
             session: self.session.clone(),
             skills: self.skills.clone(),
+            meter: self.meter.clone(),
             closing: self.shared.closing.clone(),
             calls: planned.calls.iter().map(|call| call.call.clone()).collect(),
             open: AtomicUsize::new(planned.calls.iter().filter(|call| call.is_open()).count()),
@@ -123,6 +133,7 @@ struct Listener {
     log: RunLog,
     session: Arc<WorkspaceSession>,
     skills: Arc<SkillDesk>,
+    meter: Arc<RunMeter>,
     calls: Vec<CallId>,
     /// How many of them have no end.
     open: AtomicUsize,
@@ -198,6 +209,7 @@ impl CallListener for Listener {
             elapsed_ms: u64::try_from(end.elapsed.as_millis()).unwrap_or(u64::MAX),
             change: staged.change,
             skill_chars: self.skills.take(&call),
+            used: self.meter.take(call.as_str()),
             // What is shown is all there is, unless it was cut.
             full: end
                 .full

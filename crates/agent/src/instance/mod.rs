@@ -6,6 +6,7 @@
 mod binding;
 mod calls;
 mod checkpoints;
+mod compact;
 mod compare;
 mod deliberate;
 mod door;
@@ -16,6 +17,7 @@ mod host;
 mod live;
 mod log;
 mod mailbox;
+mod meter;
 mod offer;
 mod offer_choice;
 mod offer_told;

@@ -17,9 +17,10 @@ use super::AgentError;
 use super::recovery::replayed;
 use super::retelling::Retelling;
 use super::runtime::AgentRuntime;
+use crate::context;
 use crate::limits::{DEFAULT_TURN_CHARS, MAX_EVENTS_PAGE, STEPS_PAGE};
 use crate::run::told::ADDED;
-use crate::run::{AgentRun, Input, ModelTurn, Stamped, Turn, names};
+use crate::run::{AgentRun, Compaction, Input, ModelTurn, Stamped, Turn, names};
 use crate::workspace::host::{HostFile, read_content};
 use crate::workspace::metrics;
 use crate::workspace::state::FileInfo;
@@ -135,6 +136,7 @@ impl RunReader {
             run: run.clone(),
             place: StepPlace::default(),
             round: 0,
+            sent: Vec::new(),
             asked: None,
             waiting: VecDeque::new(),
         })
@@ -227,6 +229,8 @@ pub struct TurnReader {
     run: RunId,
     place: StepPlace,
     round: u32,
+    /// All that was sent last: what is made shorter is told anew.
+    sent: Vec<Arc<Json>>,
     asked: Option<(usize, Vec<Arc<Json>>)>,
     waiting: VecDeque<TurnRead>,
 }
@@ -251,14 +255,23 @@ impl TurnReader {
 
     fn take(&mut self, input: Input) {
         match input {
-            Input::ModelAsked { keep, add, .. } => match &mut self.asked {
-                // Asked anew before the last was answered.
-                Some((kept, added)) if keep >= *kept => {
-                    added.truncate(keep - *kept);
-                    added.extend(add);
+            Input::ModelAsked { keep, add, .. } => {
+                self.sent.truncate(keep);
+                self.sent.extend(add.iter().cloned());
+                match &mut self.asked {
+                    // Asked anew before the last was answered.
+                    Some((kept, added)) if keep >= *kept => {
+                        added.truncate(keep - *kept);
+                        added.extend(add);
+                    }
+                    asked => *asked = Some((keep, add)),
                 }
-                asked => *asked = Some((keep, add)),
-            },
+            }
+            Input::Compacted(made) => {
+                let Compaction { up_to, kept, .. } = &*made;
+                self.sent = context::shortened(&self.sent, *up_to, kept, &made.summary);
+                self.asked = Some((0, self.sent.clone()));
+            }
             Input::ModelReplied(reply) => {
                 self.round += 1;
                 let (keep, add) = self.asked.take().unwrap_or_default();

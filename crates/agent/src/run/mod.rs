@@ -6,6 +6,7 @@
 mod apply;
 mod calls;
 mod commit;
+pub mod compact;
 mod conclude;
 mod effect;
 mod end;
@@ -14,6 +15,7 @@ mod fit;
 mod guard;
 mod guidance;
 pub mod input;
+mod ledger;
 mod model;
 pub mod names;
 mod plan;
@@ -26,14 +28,18 @@ pub mod told;
 pub mod turn;
 
 pub use commit::{Commit, CommitAnswer};
+pub use compact::{Compacting, Compaction, Dropped, Oversize, SummaryBy};
 pub use guidance::Guidance;
 pub use input::{Created, Input, Stamped};
+pub use ledger::{ModelUse, ToolSpent, Used};
 pub use spent::{Left, Spent};
 pub use state::{AgentRun, OpenTask, RunFailure};
 pub use step::{Draft, Misfit, Step, Why};
 pub use told::ToldTools;
 pub use turn::{CallState, ModelTurn, Nudge, PlannedBlock, PlannedCall, Turn};
 
+#[cfg(test)]
+mod compact_tests;
 #[cfg(test)]
 mod end_tests;
 #[cfg(test)]

@@ -51,6 +51,7 @@ pub(crate) struct Door {
     pub(crate) chat: Mutex<Option<Arc<ChatView>>>,
     pub(crate) world_info: Mutex<Option<Arc<Json>>>,
     pub(crate) skills: Mutex<Option<Arc<SkillDesk>>>,
+    pub(crate) dropped: Mutex<Arc<Vec<Json>>>,
 }
 
 #[async_trait]
@@ -81,6 +82,10 @@ impl RunDoor for Door {
 
     async fn world_info(&self) -> Result<Option<Arc<Json>>, ToolError> {
         Ok(self.world_info.lock().unwrap().clone())
+    }
+
+    async fn dropped(&self) -> Result<Arc<Vec<Json>>, ToolError> {
+        Ok(self.dropped.lock().unwrap().clone())
     }
 
     fn skills(&self) -> Arc<SkillDesk> {
@@ -144,6 +149,7 @@ impl House {
         let mut tools = tools(&workspaces);
         tools.extend(crate::chat::tools(&workspaces));
         tools.extend(crate::skills::tools(&workspaces));
+        tools.extend(crate::recall::tools(&workspaces));
         Self {
             contents,
             door,

@@ -1,6 +1,7 @@
 mod action;
 #[cfg(unix)]
 mod child;
+mod compaction;
 mod compare;
 mod deliberation;
 mod ends;

@@ -20,6 +20,7 @@ mod memory;
 mod resume;
 mod show;
 mod speech;
+mod spending;
 mod start;
 mod summary;
 mod timeline;
