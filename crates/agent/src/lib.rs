@@ -14,6 +14,7 @@ pub mod instance;
 pub mod limits;
 mod model_port;
 pub mod profile;
+pub mod recall;
 pub mod run;
 pub mod skills;
 pub mod state;

@@ -46,6 +46,39 @@ pub const MAX_PAPER_BYTES: usize = 32 << 20;
 pub const MAX_SET_BACK_BYTES: usize = 48 << 20;
 /// Messages that a model is told of by name after a rollback.
 pub const MAX_PUBLISHED_TOLD: usize = 10;
+// Compaction.
+
+/// The share of what a model holds that a request may have where the profile says nothing: estimates are no counts, and the
+/// reply needs room too. Three of four parts.
+pub const WINDOW_PARTS: (u64, u64) = (3, 4);
+/// Where a provider says that a request is too long and nobody knows what it holds: two of three parts of what was sent.
+pub const REFUSED_PARTS: (u64, u64) = (2, 3);
+/// Fewest and most tokens that a profile may give to one request.
+pub const MIN_REQUEST_TOKENS: u64 = 500;
+pub const MAX_REQUEST_TOKENS: u64 = 100_000_000;
+/// Tokens of a summary: this part of the request, and no more than that.
+pub const SUMMARY_PART: u64 = 8;
+pub const MAX_SUMMARY_TOKENS: u64 = 2_000;
+/// Tokens that a model may use for it, what it thinks among them.
+pub const SUMMARY_REPLY_TOKENS: u64 = 8_192;
+/// A cut that gains less than this part of the budget is not worth a request of its own.
+pub const LEAST_GAIN_PART: u64 = 16;
+/// Rounds that stay as they are where the profile says nothing, and the most that it can ask for.
+pub const KEPT_ROUNDS: u32 = 2;
+pub const MAX_KEPT_ROUNDS: u64 = 1_000;
+/// First messages of a conversation that a profile can pin.
+pub const MAX_KEPT_FIRST: u64 = 1_000;
+/// Characters of one message that the model reads for a summary; where there is little room, as few as that.
+pub const TRANSCRIPT_MESSAGE_CHARS: usize = 16_000;
+pub const MIN_TRANSCRIPT_MESSAGE_CHARS: usize = 250;
+/// Estimated tokens that it reads for one.
+pub const MAX_TRANSCRIPT_TOKENS: u64 = 200_000;
+/// Tools whose calls are counted each by itself; more are counted together.
+pub const MAX_COUNTED_TOOLS: usize = 512;
+/// Names in what is noted where no model could summarise.
+pub const MAX_NOTED_TOOLS: usize = 60;
+pub const MAX_NOTED_FILES: usize = 60;
+
 // Runs.
 
 /// Calls of one reply that are run; the rest is refused.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use innkeeper_agent::instance::AgentParts;
 use innkeeper_agent::workspace::{StatesInStore, Workspaces};
-use innkeeper_agent::{AgentRuntime, EngineModels, chat, skills, state, workspace};
+use innkeeper_agent::{AgentRuntime, EngineModels, chat, recall, skills, state, workspace};
 use innkeeper_engine::{EngineOptions, ExecutionEngine, NodeManager};
 use innkeeper_protocol::Locale;
 use innkeeper_protocol::event::RunId;
@@ -197,6 +197,7 @@ fn register_builtins(
     all.extend(chat::tools(workspaces));
     all.extend(skills::tools(workspaces));
     all.extend(state::tools(workspaces));
+    all.extend(recall::tools(workspaces));
     let source = builtin::source(all)?;
     tools.registry().replace(builtin::SOURCE, source)
 }

@@ -165,6 +165,7 @@ kinds! {
 
     AgentModelBindingResolved(ModelBindingResolved) = "agent_model_binding_resolved", Info;
     ModelRequestCreated(ModelRequestCreated) = "model_request_created", Info;
+    ContextCompacted(ContextCompacted) = "context_compacted", Info;
     ModelCallAttemptStarted(ModelCallAttempt) = "model_call_attempt_started", Debug;
     ModelCallAttemptFailed(ModelCallAttemptFailed) = "model_call_attempt_failed", Warn;
     ModelCallRetryScheduled(ModelCallRetryScheduled) = "model_call_retry_scheduled", Warn;

@@ -117,6 +117,12 @@ fn catalogue() -> Vec<(&'static str, Json)> {
             json!({"round": 1, "invocationId": "inv_root", "request": {}}),
         ),
         (
+            "context_compacted",
+            json!({"round": 9, "invocationId": "inv_root", "messagesBefore": 40, "messagesAfter": 12,
+            "tokensBefore": 30000, "tokensAfter": 12000, "droppedRef": "0", "droppedCount": 29,
+            "summaryChars": 900, "summaryBy": "model", "model": "m", "usage": {"prompt_tokens": 1}, "cost": 0.5}),
+        ),
+        (
             "model_call_attempt_started",
             json!({"round": 1, "invocationId": "inv_root", "attempt": 1, "maxRetries": 3}),
         ),

@@ -31,12 +31,8 @@ pub fn opening(parts: &Opening<'_>) -> Vec<Json> {
         .iter()
         .take_while(|message| is_instruction(message))
         .count();
-    let (before, talk) = parts.messages.split_at(lead);
-    let talk = match parts.is_snapshot {
-        // The host has kept to it already.
-        true => talk,
-        false => newest(talk, parts.policy.initial_chat_history_messages),
-    };
+    let (before, _) = parts.messages.split_at(lead);
+    let talk = talk(parts.messages, parts.is_snapshot, parts.policy);
     let mut messages: Vec<Json> = before.to_vec();
     if !system.is_empty() {
         messages.push(json!({"role": "system", "content": system}));
@@ -124,7 +120,25 @@ fn told(state: &Json, locale: Locale) -> String {
     format!("{}\n{rest}", Json::Object(shown))
 }
 
-fn is_instruction(message: &Json) -> bool {
+/// What follows on the instructions that a conversation begins with, as much of it as is sent.
+pub(super) fn talk<'m>(
+    messages: &'m [Json],
+    is_snapshot: bool,
+    policy: &ContextPolicy,
+) -> &'m [Json] {
+    let lead = messages
+        .iter()
+        .take_while(|message| is_instruction(message))
+        .count();
+    let talk = messages.get(lead..).unwrap_or_default();
+    match is_snapshot {
+        // The host has kept to it already.
+        true => talk,
+        false => newest(talk, policy.initial_chat_history_messages),
+    }
+}
+
+pub(super) fn is_instruction(message: &Json) -> bool {
     let role = message.get("role").and_then(Json::as_str);
     matches!(role, Some("system" | "developer"))
 }

@@ -14,6 +14,7 @@ use innkeeper_tools::{BlockOptions, CallEnd, CallListener, Settled, Starting, To
 
 use super::drive::{AgentInstance, Gone};
 use super::log::{Brought, RecordError, RunLog};
+use super::meter::{Allowed, RunMeter};
 use super::questions;
 use super::runtime::Shared;
 use crate::run::{AgentRun, AnsweredBy, CallState, Input, PlannedBlock, PlannedCall};
@@ -28,6 +29,14 @@ impl AgentInstance {
             .log
             .read(|run| {
                 let turn = run.turn()?;
+                let calls = turn.calls().filter(|call| call.is_open());
+                let calls = calls.map(|call| {
+                    let (tokens, cost) = run.left_for_tool(&call.tool);
+                    (call.call.to_string(), Allowed { tokens, cost })
+                });
+                let left = run.left();
+                let (tokens, cost) = (left.tokens, left.cost);
+                self.meter.allow(Allowed { tokens, cost }, calls);
                 let parsed = turn.reply.read().blocks.into_iter().nth(block)?;
                 Some(self.to_run(parsed.into_owned(), turn.blocks.get(block)?))
             })
@@ -79,6 +88,7 @@ impl AgentInstance {
             session: self.session.clone(),
             skills: self.skills.clone(),
             states: self.states.clone(),
+            meter: self.meter.clone(),
             shared: self.shared.clone(),
             was_asked: planned.calls.iter().any(PlannedCall::is_asked_about),
             calls: planned.calls.iter().map(|call| call.call.clone()).collect(),
@@ -127,6 +137,7 @@ struct Listener {
     session: Arc<WorkspaceSession>,
     skills: Arc<SkillDesk>,
     states: Arc<StateDesk>,
+    meter: Arc<RunMeter>,
     calls: Vec<CallId>,
     /// How many of them have no end.
     open: AtomicUsize,
@@ -217,6 +228,7 @@ impl CallListener for Listener {
             change: staged.change,
             skill_chars: self.skills.take(&call),
             worlds: self.states.take(&call),
+            used: self.meter.take(call.as_str()),
             // What is shown is all there is, unless it was cut.
             full: end
                 .full

@@ -15,7 +15,7 @@ use super::offer::{Offered, Told};
 use super::tap::{self, Heard, Tap};
 use crate::context;
 use crate::profile::Dialect;
-use crate::run::{Created, Input, ModelTurn};
+use crate::run::{Created, Input, ModelTurn, ModelUse};
 
 /// Names under which a workflow of one's own may give its text, the first that is there.
 const TEXTS: [&str; 6] = [
@@ -130,7 +130,10 @@ impl AgentInstance {
         let ran = engine.run(&plan, options).await;
         let heard = tap::lock(&heard);
         match ran {
-            Ok(outcome) if outcome.status == ExecutionStatus::Complete => said(&outcome, &heard),
+            Ok(outcome) if outcome.status == ExecutionStatus::Complete => {
+                // What tools asked that the deliberation itself has called.
+                said(&outcome, &heard, self.meter.take(""))
+            }
             Ok(outcome) => {
                 let unknown =
                     || NodeError::failed("model.request_failed", "the deliberation failed");
@@ -180,7 +183,9 @@ impl AgentInstance {
     ) -> Result<Services, ToolError> {
         let run = self.tools.within("deliberation")?;
         let services = self.shared.parts.workflows.services(run);
-        let models = services.models.map(|models| -> Arc<dyn ModelPort> {
+        // What is asked here is counted by listening in, and not as the use of a tool.
+        let models = self.shared.parts.workflows.models().cloned();
+        let models = models.map(|models| -> Arc<dyn ModelPort> {
             Arc::new(Tap {
                 models,
                 live: created.profile.run.stream.then(|| self.live.clone()),
@@ -224,7 +229,11 @@ fn inputs(created: &Created, sent: &[Arc<Json>], told: &Offered) -> Map<String, 
 }
 
 /// What a deliberation gave: the whole response, or a text under one of the usual names.
-fn said(outcome: &ExecutionOutcome, heard: &Heard) -> Result<ModelTurn, Box<Input>> {
+fn said(
+    outcome: &ExecutionOutcome,
+    heard: &Heard,
+    nested: Option<ModelUse>,
+) -> Result<ModelTurn, Box<Input>> {
     let response = outcome.output("response").map(|value| value.as_json());
     let response = response.filter(|value| value.is_object());
     let text = |name: &str| {
@@ -249,7 +258,15 @@ fn said(outcome: &ExecutionOutcome, heard: &Heard) -> Result<ModelTurn, Box<Inpu
         .and_then(|response| response.get("tool_calls"))
         .and_then(Json::as_array);
     let message = response.and_then(|response| response.pointer("/choices/0/message"));
-    let usage = heard.usage();
+    let mut usage = heard.usage();
+    let mut requests = (heard.requests, heard.unpriced());
+    if let Some(nested) = nested {
+        if let Json::Object(more) = &nested.usage {
+            tap::add(&mut usage, more);
+        }
+        requests.0 = requests.0.saturating_add(nested.requests);
+        requests.1 = requests.1.saturating_add(nested.unpriced);
+    }
     Ok(ModelTurn {
         text: words.to_owned(),
         reasoning: text("reasoning").unwrap_or_default().to_owned(),
@@ -262,6 +279,7 @@ fn said(outcome: &ExecutionOutcome, heard: &Heard) -> Result<ModelTurn, Box<Inpu
             .map(str::to_owned)
             .or_else(|| heard.response_id.clone()),
         finish_reason: text("finish_reason").map(str::to_owned),
+        requests: (requests != (1, 0)).then_some(requests),
         cost: usage.get("cost").and_then(Json::as_f64),
         usage: match usage.is_empty() {
             true => Json::Null,

@@ -80,6 +80,12 @@ impl RunDoor for AgentInstance {
             .map(Arc::new))
     }
 
+    async fn dropped(&self) -> Result<Arc<Vec<Json>>, ToolError> {
+        let read = self.log.read(|run| run.dropped().to_vec()).await;
+        let dropped = read.map_err(|error| told(error.into()))?;
+        self.dropped.read(&*self.shared.contents, &dropped).await
+    }
+
     fn skills(&self) -> Arc<SkillDesk> {
         self.skills.clone()
     }

@@ -12,9 +12,11 @@ use innkeeper_tools::ToolRun;
 use tokio_util::sync::CancellationToken;
 
 use super::AgentError;
+use super::compact::KeptDropped;
 use super::deliberate::Conversation;
 use super::live::Live;
 use super::log::{Brought, RecordError, Rest, RunLog};
+use super::meter::RunMeter;
 use super::offer_told::Telling;
 use super::runtime::Shared;
 use super::speak::Spoken;
@@ -45,6 +47,8 @@ pub(crate) struct AgentInstance {
     pub(super) descriptions: BTreeMap<String, ToolDescription>,
     pub(super) telling: Telling,
     pub(super) conversation: Conversation,
+    pub(super) dropped: KeptDropped,
+    pub(super) meter: Arc<RunMeter>,
     pub(super) spoken: Spoken,
 }
 
@@ -89,6 +93,7 @@ impl AgentInstance {
                     Rest::Rests => {
                         self.session.rest();
                         self.conversation.forget();
+                        self.dropped.forget();
                         break;
                     }
                 }
@@ -146,6 +151,7 @@ impl AgentInstance {
             Step::PrepareWorkspace => Box::pin(self.prepare_workspace()),
             Step::PrepareContext => Box::pin(self.prepare_context()),
             Step::Ask { round } => Box::pin(self.ask(round)),
+            Step::Compact { .. } => Box::pin(self.compact()),
             Step::Deliberate { round, .. } => Box::pin(self.deliberate(round)),
             Step::Rest { millis } => Box::pin(self.rest(millis)),
             Step::RunBlock { block } => Box::pin(self.run_block(block)),
@@ -204,8 +210,14 @@ impl AgentInstance {
     }
 
     async fn tell_task(&self, observation: Observation) -> Result<(), Gone> {
+        let task = observation.task.clone().unwrap_or_default();
+        let call = self
+            .log
+            .read(|run| run.open_tasks().get(&task).map(|open| open.call.clone()));
+        let used = call.await?.and_then(|call| self.meter.take(call.as_str()));
         let input = Input::TaskEnded {
             observation: Arc::new(observation),
+            used,
         };
         self.fed(self.log.record(input).await).await
     }

@@ -13,7 +13,7 @@ use super::offer::Offered;
 use crate::context::{self, Opening};
 use crate::profile::Dialect;
 use crate::run::told::{ADDED, LEFT_OUT};
-use crate::run::{Created, Input, Nudge};
+use crate::run::{Created, Input, Nudge, Oversize};
 use crate::workspace::persist::{self, Projection};
 
 impl AgentInstance {
@@ -127,6 +127,11 @@ impl AgentInstance {
             }
             request
         };
+        let budget = self.request_budget(&created);
+        let beside = match budget {
+            Some(_) => self.beside(&[&tools[..], &added[..]].concat(), dialect),
+            None => 0,
+        };
         let asked = self
             .log
             .read(|run| {
@@ -161,8 +166,10 @@ impl AgentInstance {
                     keep = kept;
                     add.splice(0..0, others);
                 }
+                let sent = run.sent().iter().take(keep).map(AsRef::as_ref);
                 Input::ModelAsked {
                     keep,
+                    oversize: oversize(budget, beside, sent.chain(&add)),
                     request: told(run.binding(), keep + add.len()),
                     add: add.into_iter().map(Arc::new).collect(),
                     guidance: pending.len(),
@@ -174,4 +181,23 @@ impl AgentInstance {
         let submitted = self.log.submit(vec![asked], Brought::default()).await;
         self.fed(submitted.map(drop)).await
     }
+}
+
+/// Whether a request has more than it should, in estimated tokens.
+fn oversize<'m>(
+    budget: Option<(u64, bool)>,
+    beside: u64,
+    messages: impl Iterator<Item = &'m Json> + Clone,
+) -> Option<Oversize> {
+    let (budget, is_hard) = budget?;
+    if context::at_most(messages.clone()).saturating_add(beside) <= budget {
+        return None;
+    }
+    let tokens = messages.map(context::tokens);
+    let estimate = tokens.fold(beside, u64::saturating_add);
+    (estimate > budget).then_some(Oversize {
+        estimate,
+        budget,
+        is_hard,
+    })
 }

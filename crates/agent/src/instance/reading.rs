@@ -17,9 +17,10 @@ use super::AgentError;
 use super::recovery::replayed;
 use super::retelling::Retelling;
 use super::runtime::AgentRuntime;
+use crate::context;
 use crate::limits::{DEFAULT_TURN_CHARS, MAX_EVENTS_PAGE, STEPS_PAGE};
 use crate::run::told::ADDED;
-use crate::run::{AgentRun, Input, ModelTurn, Stamped, Turn, names};
+use crate::run::{AgentRun, Compaction, Input, ModelTurn, Stamped, Turn, names};
 use crate::workspace::host::{HostFile, read_content};
 use crate::workspace::metrics;
 use crate::workspace::state::FileInfo;
@@ -135,6 +136,7 @@ impl RunReader {
             run: run.clone(),
             place: StepPlace::default(),
             round: 0,
+            sent: Vec::new(),
             asked: None,
             waiting: VecDeque::new(),
         })
@@ -228,6 +230,8 @@ pub struct TurnReader {
     run: RunId,
     place: StepPlace,
     round: u32,
+    /// All that was sent last: what is made shorter is told anew.
+    sent: Vec<Arc<Json>>,
     asked: Option<(usize, Vec<Arc<Json>>)>,
     waiting: VecDeque<TurnRead>,
 }
@@ -254,7 +258,13 @@ impl TurnReader {
         match input {
             Input::Created(created) => {
                 let sent = created.fork.as_ref().map(|fork| fork.sent().to_vec());
+                self.sent = sent.clone().unwrap_or_default();
                 self.asked = sent.map(|sent| (0, sent));
+            }
+            Input::Compacted(made) => {
+                let Compaction { up_to, kept, .. } = &*made;
+                self.sent = context::shortened(&self.sent, *up_to, kept, &made.summary);
+                self.asked = Some((0, self.sent.clone()));
             }
             Input::ModelAsked { keep, add, .. } => {
                 self.round += 1;
@@ -279,6 +289,8 @@ impl TurnReader {
 
     /// What would be sent, since the last answer.
     fn became(&mut self, keep: usize, add: Vec<Arc<Json>>) {
+        self.sent.truncate(keep);
+        self.sent.extend(add.iter().cloned());
         match &mut self.asked {
             // Before the last was answered.
             Some((kept, added)) if keep >= *kept => {

@@ -10,11 +10,13 @@ use serde_json::Value as Json;
 
 use super::AgentError;
 use super::binding;
+use super::compact::KeptDropped;
 use super::deliberate::Conversation;
 use super::drive::AgentInstance;
 use super::host;
 use super::live::Live;
 use super::log::{RunLog, numbered};
+use super::meter::RunMeter;
 use super::offer_told::Telling;
 use super::prompt;
 use super::runtime::{AgentRuntime, RunHandle, Shared};
@@ -272,6 +274,7 @@ impl Shared {
         let states = StateDesk::new(&created, self.worlds.clone(), self.parts.clock.clone());
         let states = Arc::new(states);
         let state = run.workspace().clone();
+        let meter = Arc::new(RunMeter::default());
         Arc::new_cyclic(|own: &std::sync::Weak<AgentInstance>| {
             let door: std::sync::Weak<dyn crate::workspace::RunDoor> = own.clone();
             let session = Arc::new(WorkspaceSession::new(
@@ -287,6 +290,7 @@ impl Shared {
                 spill: Some(session.clone()),
                 // The next request declares what was found.
                 found: FoundTools::Named,
+                meter: Some(meter.clone()),
                 ..innkeeper_tools::RunOptions::default()
             };
             AgentInstance {
@@ -303,6 +307,8 @@ impl Shared {
                 live: Live::new(),
                 telling: Telling::default(),
                 conversation: Conversation::default(),
+                dropped: KeptDropped::default(),
+                meter,
                 spoken: Spoken::default(),
                 descriptions: profile.tools.tool_descriptions.clone(),
                 shared: self.clone(),

@@ -51,7 +51,9 @@ pub use problem::{InvalidProfile, Problem, Severity};
 pub use prompt::system_prompt;
 pub use read::Reading;
 pub use repair::RepairAction;
-pub use rules::{AfterCrash, AgentRules, Budget, Dialect, OfferRules, ProfileFormat, TextTurn};
+pub use rules::{
+    AfterCrash, AgentRules, Budget, CompactionRules, Dialect, OfferRules, ProfileFormat, TextTurn,
+};
 pub use sections::{
     Artifact, ContextPolicy, Delegation, Instructions, MESSAGE_BODY, ModelChoice, ModelMode,
     ModelRetry, Output, Plan, Preset, PresetMode, PresetRef, ROOTS, RunRules, SkillRules,
@@ -129,6 +131,8 @@ impl AgentProfile {
         // Whoever has tools may look for those among them that it was not told of; it finds no others.
         if !reach.allow.is_empty() {
             reach.allow.push(Pattern::new(SEARCH));
+            // What it has said and heard itself, it may read again.
+            reach.allow.extend(crate::recall::NAMES.map(Pattern::new));
         }
         let rules = &self.delegation;
         let mut without = vec!["task.return"];

@@ -55,6 +55,7 @@ impl AgentRun {
                 request,
                 guidance,
                 arrived,
+                oversize,
             } => {
                 self.sent.truncate(*keep);
                 self.sent.extend(add.iter().cloned());
@@ -62,8 +63,10 @@ impl AgentRun {
                 if let (Some(told), Some(added)) = (&mut self.told, request.get(ADDED)) {
                     Arc::make_mut(told).add(added);
                 }
-                self.model_asked(*guidance, request, out);
+                self.model_asked(*guidance, request, oversize.as_ref(), out);
             }
+            Input::Compacted(compaction) => self.compacted(compaction, out),
+            Input::CompactionSkipped => self.compaction_skipped(out),
             Input::ModelReplied(turn) => self.model_replied(turn, out),
             Input::ModelFailed {
                 code,
@@ -97,14 +100,19 @@ impl AgentRun {
                 change,
                 skill_chars,
                 worlds,
+                used,
                 full,
             } => {
                 self.spent.count_skill_chars(*skill_chars);
+                self.count_call_end(call, observation, *elapsed_ms, used.as_ref());
                 self.call_ended(call, observation, *elapsed_ms, change, full.as_ref(), out);
                 self.world_changed(call, worlds, out);
             }
             Input::BlockEnded { block, notes } => self.block_ended(*block, notes, out),
-            Input::TaskEnded { observation } => self.task_ended(observation, out),
+            Input::TaskEnded { observation, used } => {
+                self.count_task_end(observation, used.as_ref());
+                self.task_ended(observation, out);
+            }
             Input::CommitRequested {
                 commit,
                 call,

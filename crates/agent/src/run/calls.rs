@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use innkeeper_models::Estimate;
 use innkeeper_protocol::event::{
     CallId, InvocationId, RunEventKind, RunStatus, TaskId, ToolCallEnded, ToolCallStarted,
     ToolResultStored, ToolTaskEnded,
 };
-use innkeeper_protocol::{ErrorCode, Observation, Outcome, render_observation};
+use innkeeper_protocol::{
+    ErrorCode, Observation, Outcome, render_observation, render_observation_within,
+};
 use serde_json::{Map, Value as Json};
 
 use super::apply::Out;
@@ -14,7 +17,8 @@ use super::model::short;
 use super::names::result_path;
 use super::state::{OpenTask, Phase};
 use super::turn::CallState;
-use super::{AgentRun, Draft, PlannedCall};
+use super::{AgentRun, Draft, ModelUse, PlannedCall, ToolSpent};
+use crate::limits::MAX_SHOWN_READ_CHARS;
 use crate::workspace::state::WorkspaceChange;
 
 impl AgentRun {
@@ -63,6 +67,42 @@ impl AgentRun {
             self.tasks.insert(task_id.clone(), task);
         }
         self.note_repetition(&call, observation, changed);
+    }
+
+    /// What it took, and what the model will read of it.
+    pub(super) fn count_call_end(
+        &mut self,
+        id: &CallId,
+        observation: &Observation,
+        elapsed_ms: u64,
+        used: Option<&ModelUse>,
+    ) {
+        let Some(call) = self.call(id) else {
+            return;
+        };
+        let tool = match observation.tool.is_empty() {
+            true => call.tool.clone(),
+            false => observation.tool.to_string(),
+        };
+        let count = |spent: &mut ToolSpent| {
+            spent.calls = spent.calls.saturating_add(1);
+            spent.elapsed_ms = spent.elapsed_ms.saturating_add(elapsed_ms);
+            shown(spent, observation);
+        };
+        self.spent.count_end(&tool, count, used);
+    }
+
+    pub(super) fn count_task_end(&mut self, observation: &Observation, used: Option<&ModelUse>) {
+        let task = observation.task.as_deref().unwrap_or_default();
+        let Some(open) = self.tasks.get(task) else {
+            return;
+        };
+        let tool = match observation.tool.is_empty() {
+            true => open.tool.clone(),
+            false => observation.tool.to_string(),
+        };
+        self.spent
+            .count_end(&tool, |spent| shown(spent, observation), used);
     }
 
     pub(super) fn end_call(
@@ -161,6 +201,17 @@ impl AgentRun {
         let mut calls = blocks.iter_mut().flat_map(|block| &mut block.calls);
         calls.find(|call| call.call == *id)
     }
+}
+
+fn shown(spent: &mut ToolSpent, observation: &Observation) {
+    let text = render_observation_within(observation, MAX_SHOWN_READ_CHARS);
+    let tokens = Estimate::of_text(&text).likely;
+    if observation.error_code().is_some() {
+        spent.failed = spent.failed.saturating_add(1);
+    }
+    let chars = text.chars().count() as u64;
+    spent.shown_chars = spent.shown_chars.saturating_add(chars);
+    spent.shown_tokens = spent.shown_tokens.saturating_add(tokens);
 }
 
 fn task_end(task: &str, open: &OpenTask, observation: &Observation) -> Draft {

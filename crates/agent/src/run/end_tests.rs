@@ -226,6 +226,7 @@ fn a_commit_is_answered_once() {
     let end = Input::CallEnded {
         skill_chars: 0,
         worlds: Vec::new(),
+        used: None,
         call: "a".into(),
         observation: Arc::new(innkeeper_protocol::Observation::success("x", "y")),
         elapsed_ms: 0,

@@ -57,7 +57,7 @@ impl AgentRun {
         match input {
             Input::Stopped | Input::Recovered => Ok(()),
             Input::CallEnded { call, .. } => self.open_call(call).map(drop),
-            Input::TaskEnded { observation } => self.check_task(observation.task.as_deref()),
+            Input::TaskEnded { observation, .. } => self.check_task(observation.task.as_deref()),
             Input::CommitResolved { commit, .. } => self.check_published(commit),
             Input::CommitFailed { commit, .. } => self.check_answer(commit),
             Input::CancelRequested => Err(Misfit::already("The run is being ended")),
@@ -125,6 +125,10 @@ impl AgentRun {
                     Misfit::unfit("The request is empty, or speaks of more than there is")
                 })
             }
+            Input::Compacted(compaction) => self.check_compaction(compaction),
+            Input::CompactionSkipped => {
+                self.check_phase(matches!(self.phase, Phase::Compacting(_)))
+            }
             Input::ModelReplied(_) | Input::ModelFailed { .. } => {
                 self.check_phase(matches!(self.phase, Phase::Asked { .. }))
             }
@@ -141,7 +145,7 @@ impl AgentRun {
             } => self.check_approval(call, approval_id.as_deref(), &answer(input)),
             Input::CallEnded { call, .. } => self.check_call_end(call),
             Input::BlockEnded { block, .. } => self.check_block_end(*block),
-            Input::TaskEnded { observation } => self.check_task(observation.task.as_deref()),
+            Input::TaskEnded { observation, .. } => self.check_task(observation.task.as_deref()),
             Input::CommitRequested { commit, call, .. } => self.check_commit(commit, call),
             Input::CommitResolved { commit, .. } => self.check_published(commit),
             Input::CommitFailed { commit, .. } => self.check_answer(commit),
@@ -181,7 +185,7 @@ impl AgentRun {
         }
     }
 
-    fn check_phase(&self, fits: bool) -> Fit {
+    pub(super) fn check_phase(&self, fits: bool) -> Fit {
         match fits {
             true => Ok(()),
             false => Err(self.unexpected()),
@@ -193,6 +197,7 @@ impl AgentRun {
             Step::PrepareWorkspace => "the workspace",
             Step::PrepareContext => "the context",
             Step::Ask { .. } => "a request to the model",
+            Step::Compact { .. } => "a shorter request",
             Step::Deliberate { .. } => "the model's reply",
             Step::Rest { .. } => "the end of a pause",
             Step::RunBlock { .. } => "calls of its block",

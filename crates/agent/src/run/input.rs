@@ -10,7 +10,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::{AnsweredBy, Edit, Forked, ModelTurn, Question, Remember, RolledBack};
+use super::{
+    AnsweredBy, Compaction, Edit, Forked, ModelTurn, ModelUse, Oversize, Question, Remember, RolledBack,
+};
 use crate::AgentProfile;
 use crate::skills::RunSkills;
 use crate::state::WorldChange;
@@ -72,7 +74,14 @@ pub enum Input {
         /// So many of the ends of background tasks are in it.
         #[serde(default)]
         arrived: usize,
+        /// It is longer than it should be: its oldest part gives way before it goes out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        oversize: Option<Oversize>,
     },
+    /// A part of what is asked has given way to a summary.
+    Compacted(Arc<Compaction>),
+    /// Nothing of it can give way, or not enough to be worth it; it goes out as it is.
+    CompactionSkipped,
     ModelReplied(Arc<ModelTurn>),
     /// Asked in vain. Whether it is asked again is decided here.
     ModelFailed {
@@ -130,6 +139,9 @@ pub enum Input {
         /// What it did to the world that the agents of its chat share: done already, and told with this input.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         worlds: Vec<WorldChange>,
+        /// What it asked of models itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        used: Option<ModelUse>,
         /// The result in full where a later step of the block may refer to it and it is longer than what is observed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         full: Option<Arc<Json>>,
@@ -142,6 +154,9 @@ pub enum Input {
     /// A call that went on in the background has ended; `task` of the observation says which.
     TaskEnded {
         observation: Arc<Observation>,
+        /// What it asked of models itself while nobody waited for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        used: Option<ModelUse>,
     },
     /// `workspace.commit` asks the host to publish a file. Fed once for a call, also where the call is run again.
     CommitRequested {

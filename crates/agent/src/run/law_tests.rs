@@ -81,6 +81,7 @@ fn of_block(run: &AgentRun, by: u8, n: usize) -> Input {
     let end = |outcome| Input::CallEnded {
         skill_chars: 0,
         worlds: Vec::new(),
+        used: None,
         call: call.clone(),
         observation: Arc::new(Observation::new("x", outcome)),
         elapsed_ms: 1,
@@ -168,11 +169,33 @@ fn onward(run: &AgentRun, by: u8, n: usize) -> Option<Input> {
             tools: json!([]),
         },
         Step::Ask { round } => Input::ModelAsked {
+            oversize: by.is_multiple_of(4).then_some(Oversize {
+                estimate: 20,
+                budget: 10,
+                is_hard: by.is_multiple_of(8),
+            }),
             keep: run.sent().len().min(usize::from(by)),
             add: vec![Arc::new(json!(round))],
             request: json!({}),
             guidance: run.guidance().len().min(usize::from(by % 3)),
             arrived: run.arrived().len().min(usize::from(by % 3)),
+        },
+        Step::Compact { .. } if run.sent().len() < 2 || by.is_multiple_of(5) => {
+            Input::CompactionSkipped
+        }
+        Step::Compact { .. } => {
+            let up_to = 1 + usize::from(by) % run.sent().len();
+            Input::Compacted(Arc::new(compaction(
+                up_to,
+                &[usize::from(by) % up_to][..usize::from(up_to > 1)],
+            )))
+        }
+        Step::Deliberate { .. } if by % 10 == 8 => Input::ModelFailed {
+            code: ErrorCode::ModelContextTooLong,
+            message: "too long".to_owned(),
+            reason: None,
+            retryable: false,
+            arrived: None,
         },
         Step::Deliberate { .. } if by % 10 == 9 => model_down(by % 20 == 9),
         Step::Deliberate { .. } => Input::ModelReplied(Arc::new(reply(by))),

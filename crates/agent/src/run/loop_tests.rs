@@ -451,6 +451,7 @@ fn requests_keep_what_was_sent() {
     let mut scene = Scene::writer(json!({}));
     let message = |text: &str| std::sync::Arc::new(json!(text));
     let asked = |keep, add: &[&str]| Input::ModelAsked {
+        oversize: None,
         keep,
         add: add.iter().map(|text| message(text)).collect(),
         request: json!({}),

@@ -7,6 +7,7 @@ mod apply;
 pub mod approval;
 mod calls;
 mod commit;
+pub mod compact;
 mod conclude;
 mod effect;
 mod end;
@@ -16,6 +17,7 @@ mod fork;
 mod guard;
 mod guidance;
 pub mod input;
+mod ledger;
 mod model;
 pub mod names;
 mod plan;
@@ -30,9 +32,11 @@ pub mod turn;
 
 pub use approval::{AnsweredBy, Asked, Edit, Question, Remember};
 pub use commit::{Commit, CommitAnswer};
+pub use compact::{Compacting, Compaction, Dropped, Oversize, SummaryBy};
 pub use fork::Forked;
 pub use guidance::Guidance;
 pub use input::{Created, Input, Stamped};
+pub use ledger::{ModelUse, ToolSpent, Used};
 pub use rollback::{Published, Restored, RolledBack, SetBack};
 pub use spent::{Left, Spent};
 pub use state::{AgentRun, OpenTask, RunFailure};
@@ -42,6 +46,8 @@ pub use turn::{CallState, ModelTurn, Nudge, PlannedBlock, PlannedCall, Turn};
 
 #[cfg(test)]
 mod approval_tests;
+#[cfg(test)]
+mod compact_tests;
 #[cfg(test)]
 mod end_tests;
 #[cfg(test)]

@@ -126,6 +126,10 @@ impl AgentRun {
                 self.phase = Phase::Ready;
                 self.turn_to(RunStatus::AssemblingContext, out);
             }
+            Stage::Compact => {
+                self.turn_to(RunStatus::CallingModel, out);
+                self.begin_compaction(1, None, None);
+            }
             Stage::Model => {
                 self.turn_to(RunStatus::CallingModel, out);
                 self.begin_attempt(1, out);

@@ -40,6 +40,8 @@ impl AgentRun {
             binding: Arc::default(),
             told: None,
             sent: Vec::new(),
+            dropped: Vec::new(),
+            refused_in: None,
             turn: None,
             arrived: Vec::new(),
             tasks: BTreeMap::new(),

@@ -13,6 +13,7 @@ use serde_json::Value as Json;
 
 use super::apply::millis_between;
 use super::commit::Commit;
+use super::compact::{Compacting, Dropped};
 use super::guard::Repeated;
 use super::guidance::{Guidance, Guided};
 use super::rollback::SetBack;
@@ -44,6 +45,12 @@ pub struct AgentRun {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) told: Option<Arc<ToldTools>>,
     pub(super) sent: Vec<Arc<Json>>,
+    /// What has given way to summaries, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) dropped: Vec<Dropped>,
+    /// The round in which a provider found a request too long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) refused_in: Option<u32>,
     pub(super) turn: Option<Turn>,
     /// Ends of background tasks that the model has not been told.
     pub(super) arrived: Vec<Arc<Observation>>,
@@ -95,6 +102,8 @@ pub(super) enum Phase {
     Assembling,
     /// The model is to be asked.
     Ready,
+    /// What is to be asked is too long.
+    Compacting(Compacting),
     Asked {
         attempt: u32,
     },
@@ -134,6 +143,8 @@ pub(super) enum Stage {
     Context,
     /// The next request has to be put together.
     Ask,
+    /// The last request was too long.
+    Compact,
     /// The last request was not answered.
     Model,
     Persist,
@@ -174,6 +185,7 @@ impl Phase {
             Self::Preparing => Stage::Workspace,
             Self::Assembling => Stage::Context,
             Self::Ready | Self::Acting | Self::Waiting => Stage::Ask,
+            Self::Compacting(_) => Stage::Compact,
             Self::Asked { .. } | Self::Resting { .. } => Stage::Model,
             Self::Persisting | Self::Updating { .. } => Stage::Persist,
             Self::Cancelling { from } | Self::Failing { from } | Self::Over { from } => *from,
@@ -193,6 +205,9 @@ impl AgentRun {
             Phase::Assembling => Step::PrepareContext,
             Phase::Ready => Step::Ask {
                 round: self.spent.rounds + 1,
+            },
+            Phase::Compacting(_) => Step::Compact {
+                round: self.spent.rounds,
             },
             Phase::Asked { attempt } => Step::Deliberate {
                 round: self.spent.rounds,
@@ -353,6 +368,11 @@ impl AgentRun {
 
     pub fn spent(&self) -> &Spent {
         &self.spent
+    }
+
+    /// Tokens and dollars that a tool may still use of models by its own limit. None: no limit.
+    pub fn left_for_tool(&self, tool: &str) -> (Option<u64>, Option<f64>) {
+        self.spent.left_for_tool(&self.created.profile, tool)
     }
 
     /// As of the last input.

@@ -124,6 +124,26 @@ pub(super) fn task_ended(task: &str) -> Input {
             task: Some(task.to_owned()),
             ..Observation::success("slow", "done")
         }),
+        used: None,
+    }
+}
+
+/// A summary of what stands before `up_to`, by a model that took 40 tokens for it.
+pub(super) fn compaction(up_to: usize, kept: &[usize]) -> Compaction {
+    Compaction {
+        up_to,
+        kept: kept.to_vec(),
+        summary: Arc::new(json!({"role": "user", "content": "in short"})),
+        summary_chars: 8,
+        by: SummaryBy::Model,
+        dropped: BlobId::of(b"[]"),
+        dropped_count: (up_to - kept.len()) as u64,
+        tokens_before: 20,
+        tokens_after: 9,
+        model: Some("small".to_owned()),
+        usage: json!({"prompt_tokens": 30, "completion_tokens": 10}),
+        requests: 1,
+        cost: Some(0.25),
     }
 }
 
@@ -238,6 +258,7 @@ impl Scene {
     pub(super) fn ask(&mut self) -> &mut Self {
         let (guidance, arrived) = (self.run.guidance().len(), self.run.arrived().len());
         self.feed(Input::ModelAsked {
+            oversize: None,
             keep: self.run.sent().len(),
             add: vec![Arc::new(json!({"role": "user", "content": "go"}))],
             request: json!({}),
@@ -287,6 +308,7 @@ impl Scene {
         self.feed(Input::CallEnded {
             skill_chars: 0,
             worlds: Vec::new(),
+            used: None,
             call: call.into(),
             observation: Arc::new(Observation::new("t", outcome)),
             elapsed_ms: 1,

@@ -31,6 +31,9 @@ pub trait RunDoor: Send + Sync {
     /// The activation batch of the run's prompt, as the host wrote it.
     async fn world_info(&self) -> Result<Option<Arc<Json>>, ToolError>;
 
+    /// What it has said and heard and is not sent any more, the oldest first, in the chat form.
+    async fn dropped(&self) -> Result<Arc<Vec<Json>>, ToolError>;
+
     /// Its skills.
     fn skills(&self) -> Arc<SkillDesk>;
 

@@ -53,6 +53,7 @@ pub(crate) struct Door {
     pub(crate) world_info: Mutex<Option<Arc<Json>>>,
     pub(crate) skills: Mutex<Option<Arc<SkillDesk>>>,
     pub(crate) states: Mutex<Option<Arc<StateDesk>>>,
+    pub(crate) dropped: Mutex<Arc<Vec<Json>>>,
 }
 
 #[async_trait]
@@ -83,6 +84,10 @@ impl RunDoor for Door {
 
     async fn world_info(&self) -> Result<Option<Arc<Json>>, ToolError> {
         Ok(self.world_info.lock().unwrap().clone())
+    }
+
+    async fn dropped(&self) -> Result<Arc<Vec<Json>>, ToolError> {
+        Ok(self.dropped.lock().unwrap().clone())
     }
 
     fn skills(&self) -> Arc<SkillDesk> {
@@ -152,6 +157,7 @@ impl House {
         tools.extend(crate::chat::tools(&workspaces));
         tools.extend(crate::skills::tools(&workspaces));
         tools.extend(crate::state::tools(&workspaces));
+        tools.extend(crate::recall::tools(&workspaces));
         Self {
             contents,
             door,

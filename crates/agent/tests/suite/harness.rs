@@ -9,7 +9,7 @@ use futures_util::stream;
 use innkeeper_agent::AgentRuntime;
 use innkeeper_agent::instance::{AgentParts, RunHandle, StartPrompt, StartRun};
 use innkeeper_agent::workspace::{self, StatesInStore, Workspaces};
-use innkeeper_agent::{chat, skills, state};
+use innkeeper_agent::{chat, recall, skills, state};
 use innkeeper_engine::port::{ModelCall, ModelChunks, ModelPort};
 use innkeeper_engine::stream::{Chunk, ChunkKind};
 use innkeeper_engine::{EngineOptions, ExecutionEngine, NodeError, NodeManager};
@@ -18,7 +18,7 @@ use innkeeper_protocol::{Locale, ToolDefinition};
 use innkeeper_store::journal::{EventRange, RunJournal};
 use innkeeper_store::{LocalBus, Store};
 use innkeeper_tools::policy::{Nobody, Policy};
-use innkeeper_tools::workflow::{WorkflowParts, WorkflowService};
+use innkeeper_tools::workflow::{WorkflowExecutor, WorkflowParts, WorkflowService};
 use innkeeper_tools::{
     Clock, Executor, FileLayer, Invocation, Parts, SystemClock, ToolError, ToolManager, builtin,
 };
@@ -197,7 +197,7 @@ impl House {
         Self::in_home(self.home.clone(), tools).await
     }
 
-    async fn in_home(home: Arc<TempDir>, tools: Vec<builtin::Tool>) -> Self {
+    pub(crate) async fn in_home(home: Arc<TempDir>, tools: Vec<builtin::Tool>) -> Self {
         let (script, gate) = (Arc::new(Script::default()), Arc::new(Gate::default()));
         let mut own = own_tools(&gate);
         own.extend(tools);
@@ -312,6 +312,8 @@ pub(crate) async fn open_at(
         .chain(chat::tools(&workspaces))
         .chain(skills::tools(&workspaces))
         .chain(states)
+        .chain(recall::tools(&workspaces))
+        .chain(asking(home, &workflows))
         .chain(own);
     let source = builtin::source(offered).unwrap();
     tools.registry().replace(builtin::SOURCE, source).unwrap();
@@ -326,6 +328,24 @@ pub(crate) async fn open_at(
     };
     let runtime = AgentRuntime::with_journal(parts, journal).unwrap();
     (tools, runtime)
+}
+
+/// The workflow `asks` as a tool, in a home that has one.
+fn asking(home: &Path, workflows: &WorkflowService) -> Option<builtin::Tool> {
+    let file = home.join("library").join("workflows").join("asks.json");
+    file.exists().then(|| {
+        let parameters = json!({"type": "object", "properties": {"question": {"type": "string"}}});
+        let executor = WorkflowExecutor {
+            workflows: workflows.clone(),
+            workflow: "asks".to_owned(),
+            place: None,
+        };
+        let tool: builtin::Tool = (
+            ToolDefinition::new("asks", "Asks a model", parameters),
+            Arc::new(executor),
+        );
+        tool
+    })
 }
 
 fn anything() -> Policy {

@@ -2,6 +2,7 @@ mod action;
 mod approvals;
 #[cfg(unix)]
 mod child;
+mod compaction;
 mod compare;
 mod deliberation;
 mod ends;

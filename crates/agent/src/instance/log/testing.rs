@@ -239,6 +239,7 @@ impl Desk {
         })
         .await;
         self.feed(Input::ModelAsked {
+            oversize: None,
             keep: 0,
             add: vec![Arc::new(json!({}))],
             request: json!({}),

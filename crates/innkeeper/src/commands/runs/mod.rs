@@ -24,6 +24,7 @@ mod resume;
 mod rollback;
 mod show;
 mod speech;
+mod spending;
 mod start;
 mod summary;
 mod timeline;

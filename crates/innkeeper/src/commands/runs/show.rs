@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 
 use super::approve;
 use super::find::{find, reading};
+use super::spending;
 use super::summary::answer;
 use super::words::{complaint, duration, moment, status_word};
 use crate::cli::RunsShowArgs;
@@ -67,6 +68,9 @@ async fn whole(reader: &RunReader, run: &RunId, screen: &Screen) -> Result<(), F
     )?;
     section(screen, "Turns", "各轮", &turn_table(&events, screen))?;
     section(screen, "Calls", "调用", &call_table(&events, screen))?;
+    let (models, tools) = spending::tables(state.spent(), screen.lang);
+    section(screen, "Models asked by", "谁询问了模型", &models)?;
+    section(screen, "Tools", "工具", &tools)?;
     section(screen, "Files", "文件", &file_table(&state))?;
     section(screen, "Published", "已发布", &commit_table(&state))?;
     if let Some(answer) = answer(&state) {
@@ -154,8 +158,8 @@ fn about(record: &RunRecord, state: &AgentRun, screen: &Screen) -> Table {
     row("rounds", "轮数", &rounds);
     row("calls", "调用", &spent.calls.to_string());
     row("tokens", "词元", &spent.tokens.to_string());
-    if spent.cost > 0.0 {
-        row("cost", "费用", &format!("${:.4}", spent.cost));
+    if let Some(cost) = spending::cost(spent.cost, spent.unpriced, lang) {
+        row("cost", "费用", &cost);
     }
     row("at work", "用时", &duration(spent.worked_ms));
     row("events", "事件", &record.last_seq.to_string());

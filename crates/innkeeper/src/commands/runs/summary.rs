@@ -5,6 +5,7 @@ use innkeeper_agent::run::AgentRun;
 use innkeeper_protocol::event::{RunId, RunStatus};
 use serde_json::{Value as Json, json};
 
+use super::spending;
 use super::words::{duration, status_name, status_word};
 use crate::commands::Ended;
 use crate::failure::{Failure, RunFault};
@@ -54,6 +55,8 @@ impl Summary {
             "calls": spent.calls,
             "tokens": spent.tokens,
             "cost": spent.cost,
+            "unpricedRequests": spent.unpriced,
+            "spent": spent,
             "workedMs": spent.worked_ms,
             "commitCount": self.state.commit_count(),
             "lastSeq": self.last_seq,
@@ -82,9 +85,7 @@ impl Summary {
         if spent.tokens > 0 {
             parts.push(counted(spent.tokens, lang, ("token", "tokens"), "个词元"));
         }
-        if spent.cost > 0.0 {
-            parts.push(format!("${:.4}", spent.cost));
-        }
+        parts.extend(spending::cost(spent.cost, spent.unpriced, lang));
         parts.push(duration(spent.worked_ms));
         let waits = self.state.asking().next().is_some();
         let look = match self.status() {

@@ -177,6 +177,21 @@ pub(super) fn line(event: &RunEvent, lang: Lang) -> Option<Line> {
             );
             Line::new("✗", if failed.will_retry { Warning } else { Bad }, said)
         }
+        Kind::ContextCompacted(made) => {
+            let (from, to) = (made.tokens_before, made.tokens_after);
+            let said = lang.pick(
+                format!(
+                    "{} older {} gave way to a summary: about {from} → {to} tokens",
+                    made.dropped_count,
+                    plural(made.dropped_count == 1, "message", "messages"),
+                ),
+                format!(
+                    "{} 条较早的消息已压缩为摘要：约 {from} → {to} 个词元",
+                    made.dropped_count
+                ),
+            );
+            Line::new("⇣", Quiet, said)
+        }
         Kind::ModelCallRetryScheduled(retry) => {
             let after = duration(retry.interval_ms);
             let said = lang.pick(
