@@ -351,7 +351,7 @@ fn dropped(sent: &[Arc<Json>], cut: &Cut) -> Vec<Arc<Json>> {
 
 /// What has given way, read once for all tools that look at it.
 #[derive(Default)]
-pub(crate) struct KeptDropped(Mutex<Option<(usize, Arc<Vec<Json>>)>>);
+pub(crate) struct KeptDropped(Mutex<Option<(Vec<Dropped>, Arc<Vec<Json>>)>>);
 
 impl KeptDropped {
     pub(crate) async fn read(
@@ -360,8 +360,8 @@ impl KeptDropped {
         dropped: &[Dropped],
     ) -> Result<Arc<Vec<Json>>, ToolError> {
         let known = self.lock().clone();
-        if let Some((count, messages)) = known
-            && count == dropped.len()
+        if let Some((parts, messages)) = known
+            && parts == dropped
         {
             return Ok(messages);
         }
@@ -382,7 +382,7 @@ impl KeptDropped {
             messages.extend(list);
         }
         let messages = Arc::new(messages);
-        *self.lock() = Some((dropped.len(), messages.clone()));
+        *self.lock() = Some((dropped.to_vec(), messages.clone()));
         Ok(messages)
     }
 
@@ -391,7 +391,7 @@ impl KeptDropped {
         *self.lock() = None;
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<(usize, Arc<Vec<Json>>)>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<(Vec<Dropped>, Arc<Vec<Json>>)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

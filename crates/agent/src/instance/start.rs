@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use innkeeper_protocol::ErrorCode;
 use innkeeper_protocol::event::{Presentation, ProfileId, RunId};
+use innkeeper_store::Blob;
 use innkeeper_store::journal::{Entry, RunRecord, RunUpdate};
 use innkeeper_tools::{Caller, FoundTools, ProjectId, UserId};
 use serde_json::Value as Json;
@@ -113,7 +114,7 @@ impl AgentRuntime {
             input: input.into(),
             events,
             update: RunUpdate::default(),
-            blobs: Vec::new(),
+            blobs: self.brought_along(&created).await?,
             trees: tree.into_iter().collect(),
             snapshot: None,
         };
@@ -128,6 +129,18 @@ impl AgentRuntime {
             self.0.launch(instance);
         }
         Ok(RunHandle::from(&record))
+    }
+
+    /// What is not sent any more of the conversation that it goes on with stays readable without the other run.
+    async fn brought_along(&self, created: &Created) -> Result<Vec<Blob>, AgentError> {
+        let dropped = created.fork.iter().flat_map(|fork| &fork.dropped);
+        let mut blobs = Vec::new();
+        for part in dropped {
+            // Where it is gone already, the tool that reads it says so.
+            let content = self.0.contents.blob(&part.content).await?;
+            blobs.extend(content.map(|content| Blob::new(content)));
+        }
+        Ok(blobs)
     }
 
     async fn created(&self, asked: StartRun) -> Result<Arc<Created>, AgentError> {

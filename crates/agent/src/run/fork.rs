@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
 use super::AgentRun;
+use super::compact::Dropped;
 use super::names::call_key;
 use super::rollback::SetBack;
 use super::told::ToldTools;
@@ -38,6 +39,9 @@ pub struct Forked {
     pub(super) arrived: Vec<Arc<Observation>>,
     pub(super) told: Option<Arc<ToldTools>>,
     pub(super) captured: Option<(String, BlobId)>,
+    /// What is not sent any more of the conversation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<Dropped>,
     /// Another agent goes on: its own instructions take the place of those that the conversation began with.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_renewed: bool,
@@ -68,6 +72,7 @@ impl AgentRun {
             arrived: here.arrived,
             told: here.told,
             captured: here.captured,
+            dropped: here.dropped,
             is_renewed,
         }
     }
@@ -81,6 +86,7 @@ impl AgentRun {
         self.turn = fork.turn.clone();
         self.arrived = fork.arrived.clone();
         self.captured = fork.captured.clone();
+        self.dropped = fork.dropped.clone();
         let calls = fork.turn.iter().flat_map(Turn::calls);
         self.calls = calls.map(|call| call_key(call.call.as_str())).collect();
         self.set_back = Some(SetBack::Fork {

@@ -20,7 +20,7 @@ use super::commit::CommitAnswer;
 use super::state::{Phase, Stage};
 use super::told::ToldTools;
 use super::turn::CallState;
-use super::{AgentRun, Commit, Misfit, Turn};
+use super::{AgentRun, Commit, Dropped, Misfit, Turn};
 use crate::limits::MAX_CHANGED_PATHS;
 use crate::workspace::state::{FileInfo, ReadState, WorkspaceState};
 
@@ -59,6 +59,9 @@ pub struct Restored {
     files: BTreeMap<String, Option<FileInfo>>,
     reads: BTreeMap<String, Option<ReadState>>,
     captured: Option<(String, BlobId)>,
+    /// What was not sent any more by then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    dropped: Vec<Dropped>,
     /// What was published by then.
     confirmed: Vec<CommitId>,
     kept_state: Option<String>,
@@ -134,6 +137,7 @@ impl AgentRun {
             files: differences(&self.workspace.files, &past.workspace.files),
             reads: differences(&self.workspace.reads, &past.workspace.reads),
             captured: past.captured.clone(),
+            dropped: past.dropped.clone(),
             confirmed: past.commits().map(|known| known.commit.clone()).collect(),
             kept_state: past.kept_state.clone(),
             stage: past.phase.stage(),
@@ -251,7 +255,7 @@ impl AgentRun {
         match restored.stage {
             Stage::Workspace | Stage::Context => Stage::Context,
             Stage::End if is_complete && restored.confirmed.iter().all(counts) => Stage::End,
-            Stage::Ask | Stage::Model | Stage::Persist | Stage::End => Stage::Ask,
+            Stage::Ask | Stage::Compact | Stage::Model | Stage::Persist | Stage::End => Stage::Ask,
         }
     }
 
@@ -262,6 +266,7 @@ impl AgentRun {
         self.arrived = restored.arrived.clone();
         self.told = restored.told.clone();
         self.captured = restored.captured.clone();
+        self.dropped = restored.dropped.clone();
         self.finish = None;
         self.repeated = None;
         self.barren = 0;
