@@ -28,7 +28,8 @@ pub(crate) use profiles::{ProfilesCommand, ProfilesListArgs, ProfilesShowArgs};
 pub(crate) use runs::STATUSES;
 pub(crate) use runs::{
     RunArgs, RunsCancelArgs, RunsCheckpointsArgs, RunsCommand, RunsDeleteArgs, RunsDiffArgs,
-    RunsEventsArgs, RunsExportArgs, RunsGuideArgs, RunsListArgs, RunsResumeArgs, RunsShowArgs,
+    RunsEventsArgs, RunsExportArgs, RunsForkArgs, RunsGuideArgs, RunsListArgs, RunsResumeArgs,
+    RunsRollbackArgs, RunsShowArgs,
 };
 pub(crate) use skills::{
     ConflictArgs, SkillsCommand, SkillsDeleteArgs, SkillsExportArgs, SkillsImportArgs,
