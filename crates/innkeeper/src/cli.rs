@@ -29,8 +29,8 @@ pub(crate) use profiles::{ProfilesCommand, ProfilesListArgs, ProfilesShowArgs};
 pub(crate) use runs::STATUSES;
 pub(crate) use runs::{
     RunArgs, RunsApproveArgs, RunsCancelArgs, RunsCheckpointsArgs, RunsCommand, RunsDeleteArgs,
-    RunsDiffArgs, RunsEventsArgs, RunsExportArgs, RunsGuideArgs, RunsListArgs, RunsRemember,
-    RunsResumeArgs, RunsShowArgs,
+    RunsDiffArgs, RunsEventsArgs, RunsExportArgs, RunsForkArgs, RunsGuideArgs, RunsListArgs,
+    RunsRemember, RunsResumeArgs, RunsRollbackArgs, RunsShowArgs,
 };
 pub(crate) use skills::{
     ConflictArgs, SkillsCommand, SkillsDeleteArgs, SkillsExportArgs, SkillsImportArgs,

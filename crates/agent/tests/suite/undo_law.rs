@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use innkeeper_agent::instance::{DiffEnd, DiffQuery, Fork};
 use innkeeper_agent::workspace::diff::FileStatus;
 use innkeeper_protocol::event::{RunId, RunStatus};
+use innkeeper_store::BlobId;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
@@ -133,17 +134,16 @@ async fn check(house: &House, naive: &Naive, by: u8) {
             .files_at(&naive.run, &DiffEnd::parse(id).unwrap())
             .await
             .unwrap();
-        assert_eq!(
-            tree.0.keys().collect::<Vec<_>>(),
-            copy.files.keys().collect::<Vec<_>>(),
+        let held = tree.0.iter().map(|(path, file)| (path, &file.sha256));
+        let expected: Vec<_> = copy
+            .files
+            .iter()
+            .map(|(path, text)| (path, BlobId::of(text.as_bytes())))
+            .collect();
+        assert!(
+            held.eq(expected.iter().map(|(path, id)| (*path, id))),
             "{id}"
         );
-        for (path, expected) in &copy.files {
-            if id != "start" {
-                let paper = text(house, &naive.run, &format!("checkpoints/{id}/{path}")).await;
-                assert_eq!(paper.as_ref(), Some(expected), "{id} {path}");
-            }
-        }
     }
     let now = reader.files_at(&naive.run, &DiffEnd::Now).await.unwrap();
     assert_eq!(now.0.len(), naive.now.files.len());
@@ -263,9 +263,10 @@ async fn course(ops: Vec<(u8, u8, Vec<(u8, u8)>)>) {
                 all.push(forked);
             }
         }
-        for naive in &all {
-            check(&house, naive, by).await;
-        }
+        check(&house, &all[which], by).await;
+    }
+    for naive in &all {
+        check(&house, naive, 3).await;
     }
     // A fork needs nothing of what it came from.
     if all.len() > 1 {
@@ -279,11 +280,11 @@ async fn course(ops: Vec<(u8, u8, Vec<(u8, u8)>)>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, max_shrink_iters: 20, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, max_shrink_iters: 20, ..ProptestConfig::default() })]
 
     #[test]
     fn files_diffs_and_conversations_are_those_of_a_model_that_copies_everything(
-        ops in proptest::collection::vec((any::<u8>(), any::<u8>(), proptest::collection::vec((any::<u8>(), any::<u8>()), 1..4)), 1..8)
+        ops in proptest::collection::vec((any::<u8>(), any::<u8>(), proptest::collection::vec((any::<u8>(), any::<u8>()), 1..3)), 1..6)
     ) {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         runtime.block_on(course(ops));
