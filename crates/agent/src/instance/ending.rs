@@ -17,6 +17,8 @@ impl AgentInstance {
             .await?;
         let base = created.persist_base_state_id.as_deref();
         let states = self.shared.persist.as_ref();
+        // A state names contents, and they come with the steps of the run: those have to be there first.
+        self.log.flush().await;
         let kept = persist::keep(states, &created.workspace_id, &state_id, base, &files).await;
         let input = match kept {
             Ok(_) => Input::PersistCommitted { state_id },

@@ -53,9 +53,9 @@ impl Inn {
         }
         let run = self.start(profile, base).await;
         let run = self.runtime.wait(&run.run_id).await.unwrap();
-        assert_eq!(run.status, RunStatus::Completed);
         let range = EventRange::After { seq: 0, limit: 500 };
         let events = self.runtime.events(&run.run_id, range).await.unwrap();
+        assert_eq!(run.status, RunStatus::Completed, "{:?}", events.last());
         check_journal(&events);
         let opening = self.script.request(before)[0]["content"].to_string();
         let heard = (before + 1..self.script.requests()).map(|at| self.script.last_message(at));
@@ -119,7 +119,7 @@ async fn the_next_run_knows_what_the_last_one_noted_and_swiping_takes_it_back() 
     assert_eq!(
         first.heard,
         [
-            r#"Observation: Tool UpdatePrivateStateTool executed successfully. Result: {"version":1,"paths":["/guest"],"value":"Ann"}"#
+            r#"Observation: Tool core:UpdatePrivateState executed successfully. Result: {"version":1,"paths":["/guest"],"value":"Ann"}"#
         ]
     );
     assert_eq!(first.states(), [("private", 1, &["/guest".to_owned()][..])]);
@@ -179,7 +179,7 @@ async fn the_next_run_knows_what_the_last_one_noted_and_swiping_takes_it_back() 
         "{:?}",
         told.heard
     );
-    assert!(!told.opening.contains("private state:"), "{}", told.opening);
+    assert!(!told.opening.contains("Your private state:"), "{}", told.opening);
 }
 
 #[tokio::test]
@@ -206,7 +206,7 @@ async fn agents_of_a_chat_share_a_world_in_the_words_of_the_action_protocol() {
         .await;
     assert_eq!(
         ann.heard[0],
-        r#"Observation: Tool ReadWorldStateTool executed successfully. Result: {"value":"unknown","version":0,"missing":true}"#
+        r#"Observation: Tool world:ReadState executed successfully. Result: {"value":"unknown","version":0,"missing":true}"#
     );
     assert_eq!(
         ann.states(),
@@ -243,7 +243,7 @@ async fn a_native_call_changes_several_things_at_once() {
     inn.profile("keeper", "native", with_gold);
     inn.script.push(super::harness::Say::Native(vec![(
         "call_1",
-        "core_UpdatePrivateState",
+        "core__UpdatePrivateState",
         json!({"operations": [
             {"op": "increment", "path": "gold", "value": -2},
             {"op": "merge", "path": "rooms", "value": {"1": "Ann"}},
@@ -334,7 +334,7 @@ fn think() -> Json {
         ],
         "viewport": {"x": 0, "y": 0, "zoom": 1},
         "interfaceInputs": {
-            "WorldState": slot("WorldState", "OBJECT"),
+            "WorldState": slot("WorldState", "STRING"),
             "private_state": slot("private_state", "OBJECT"),
         },
         "interfaceOutputs": {"full_text": slot("full_text", "STRING")},

@@ -1,6 +1,7 @@
 //! The world of a chat, changed by several at the same time.
 
-use innkeeper_tools::builtin::state::{Change, StatePath};
+use innkeeper_tools::ToolError;
+use innkeeper_tools::builtin::state::{Change, StatePath, Updated};
 use serde_json::json;
 
 use super::*;
@@ -12,6 +13,18 @@ fn add(path: &str, by: i64) -> Vec<Change> {
     )]
 }
 
+async fn ask(
+    worlds: &Worlds,
+    request: Option<&str>,
+    changes: &[Change],
+    expected: Option<u64>,
+) -> Result<Updated, ToolError> {
+    let request = request.map(str::to_owned);
+    worlds
+        .update(&chat(), Author::Person, request, changes, expected)
+        .await
+}
+
 #[tokio::test]
 async fn no_update_is_lost() {
     let worlds = worlds().await;
@@ -19,9 +32,9 @@ async fn no_update_is_lost() {
     for number in 0..24 {
         let worlds = worlds.clone();
         tasks.spawn(async move {
-            let request = Some(format!("run/{number}"));
-            let updated = worlds.update(&chat(), Author::Person, request, &add("n", 1), None);
-            updated.await.unwrap().version
+            let request = format!("run/{number}");
+            let updated = ask(&worlds, Some(&request), &add("n", 1), None).await;
+            updated.unwrap().version
         });
     }
     let mut versions = tasks.join_all().await;
@@ -40,8 +53,10 @@ async fn of_two_who_expect_the_same_version_one_wins_and_the_other_learns_what_c
     let worlds = worlds().await;
     for version in 0..10 {
         let (one, other) = (add("a", 1), add("b", 1));
-        let ask = |changes| worlds.update(&chat(), Author::Person, None, changes, Some(version));
-        let (one, other) = tokio::join!(ask(&one), ask(&other));
+        let (one, other) = tokio::join!(
+            ask(&worlds, None, &one, Some(version)),
+            ask(&worlds, None, &other, Some(version)),
+        );
         let (won, lost) = match (one, other) {
             (Ok(won), Err(lost)) | (Err(lost), Ok(won)) => (won, lost),
             both => panic!("{both:?}"),
@@ -60,15 +75,11 @@ async fn of_two_who_expect_the_same_version_one_wins_and_the_other_learns_what_c
 #[tokio::test]
 async fn a_request_that_comes_again_is_answered_as_before() {
     let worlds = worlds().await;
-    let request = || Some("run_1/call_1/0".to_owned());
-    let first = worlds
-        .update(&chat(), Author::Person, request(), &add("n", 2), Some(0))
-        .await
-        .unwrap();
-    let others = worlds.update(&chat(), Author::Person, None, &add("n", 5), None);
-    others.await.unwrap();
-    let again = worlds.update(&chat(), Author::Person, request(), &add("n", 2), Some(0));
-    assert_eq!(again.await.unwrap(), first);
+    let request = Some("run_1/call_1/0");
+    let first = ask(&worlds, request, &add("n", 2), Some(0)).await.unwrap();
+    ask(&worlds, None, &add("n", 5), None).await.unwrap();
+    let again = ask(&worlds, request, &add("n", 2), Some(0)).await;
+    assert_eq!(again.unwrap(), first);
     assert_eq!((first.version, first.value), (1, Some(json!(2))));
     assert_eq!(worlds.read(&chat()).await.unwrap().value, json!({"n": 7}));
 }
@@ -76,8 +87,7 @@ async fn a_request_that_comes_again_is_answered_as_before() {
 #[tokio::test]
 async fn what_changes_nothing_makes_no_version() {
     let worlds = worlds().await;
-    let nothing = worlds.update(&chat(), Author::Person, None, &[], Some(0));
-    let nothing = nothing.await.unwrap();
+    let nothing = ask(&worlds, None, &[], Some(0)).await.unwrap();
     assert_eq!(
         (nothing.version, nothing.paths.len(), nothing.value),
         (0, 0, None)
@@ -94,8 +104,8 @@ async fn a_world_can_be_given_a_schema_that_it_fits() {
         .await
         .unwrap();
     let update = async |by| {
-        let made = worlds.update(&chat(), Author::Person, None, &add("n", by), None);
-        made.await.map_err(|error| error.reason.unwrap())
+        let made = ask(&worlds, None, &add("n", by), None).await;
+        made.map_err(|error| error.reason.unwrap())
     };
     assert!(update(2).await.is_ok());
     assert_eq!(update(1).await.unwrap_err(), "state.schema_violation");
