@@ -350,6 +350,7 @@ pub(super) fn record(
         last_seq,
         title: title(&created.messages),
         is_cut: false,
+        is_slim: false,
     }
 }
 
