@@ -40,6 +40,8 @@ pub struct StartRun {
     pub presentation: Option<Presentation>,
     pub generation_intent: Option<Json>,
     pub persist_base_state_id: Option<String>,
+    /// Begin with nothing of what earlier runs of the chat have left, whatever names a state.
+    pub start_with_empty_persist: bool,
     pub skill_scope_refs: Option<Json>,
     /// Wins over everything that names a model.
     pub model: Option<String>,
@@ -160,6 +162,7 @@ impl AgentRuntime {
             ChatSource::Messages(messages) => messages,
         };
         let persist_base_state_id = match asked.persist_base_state_id {
+            _ if asked.start_with_empty_persist => None,
             Some(base) => Some(base),
             None => host::base_of(&chat, &generation_type)?,
         };

@@ -35,8 +35,10 @@ impl AgentRun {
             out.push(told(file).into());
         }
         if keeps {
+            let deleted = |file: &FileChange| matches!(file.how, How::Deleted);
             let reason = match change.files.iter().any(patched) {
                 true => "tool_workspace_patch",
+                false if change.files.iter().all(deleted) => "tool_workspace_delete",
                 false => "tool_workspace_write",
             };
             self.checkpoint(reason, out);

@@ -44,7 +44,7 @@ payloads! {
     }
     CheckpointCreated {
         checkpoint_id: CheckpointId,
-        /// `tool_workspace_write`, `tool_workspace_patch`, `chat_commit`, `direct_output_capture`, `requested`.
+        /// `tool_workspace_write`, `tool_workspace_patch`, `tool_workspace_delete`, `chat_commit`, `direct_output_capture`, `requested`.
         reason: String,
     }
     PersistentChange {
