@@ -4,6 +4,7 @@ mod models;
 mod plugin;
 mod profiles;
 mod runs;
+mod runs_keep;
 mod skills;
 mod tools;
 mod workflow;
@@ -112,6 +113,7 @@ fn arguments() -> impl Iterator<Item = &'static (&'static str, &'static str, &'s
     ARGUMENTS
         .iter()
         .chain(runs::ARGUMENTS)
+        .chain(runs_keep::ARGUMENTS)
         .chain(profiles::ARGUMENTS)
         .chain(skills::ARGUMENTS)
         .chain(tools::ARGUMENTS)
@@ -124,6 +126,7 @@ fn commands() -> impl Iterator<Item = &'static (&'static str, &'static str, &'st
     COMMANDS
         .iter()
         .chain(runs::COMMANDS)
+        .chain(runs_keep::COMMANDS)
         .chain(profiles::COMMANDS)
         .chain(skills::COMMANDS)
         .chain(tools::COMMANDS)

@@ -5,12 +5,14 @@
 
 mod models;
 mod plain;
+mod retention;
 mod scripts;
 
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use innkeeper_agent::instance::RetentionSettings;
 use innkeeper_tools::builtin::http::HttpPolicy;
 use innkeeper_tools::policy::{Policy, Rule};
 use innkeeper_tools::{BudgetLimits, Pattern, ToolLimit};
@@ -32,6 +34,7 @@ pub(crate) struct Settings {
     pub(crate) http: HttpPolicy,
     pub(crate) limits: Limits,
     pub(crate) policy: Policy,
+    pub(crate) retention: RetentionSettings,
 }
 
 /// As it is written; the rules have still to be checked.
@@ -44,6 +47,7 @@ struct Written {
     http: HttpPolicy,
     limits: Limits,
     policy: Rules,
+    retention: retention::Retention,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -98,6 +102,7 @@ const KNOWN: &[(&str, &[&str])] = &[
     ),
     ("limits", &["max_calls", "tools"]),
     ("policy", &["rules"]),
+    ("retention", retention::KEYS),
 ];
 
 const RULE_KEYS: &[&str] = &[
@@ -165,6 +170,17 @@ impl Settings {
                 why: Said::of(&error.to_string()),
             }
         })?;
+        let retention = written.retention.settle().map_err(|(english, chinese)| {
+            let section = document.get("retention");
+            SettingsFault::Invalid {
+                at: spot(
+                    path,
+                    text,
+                    section.map_or(0, |section| section.span().start),
+                ),
+                why: Said::new(english, chinese),
+            }
+        })?;
         written.models.locate(path, text, document);
         Ok(Self {
             scripts: written.scripts,
@@ -173,6 +189,7 @@ impl Settings {
             http: written.http,
             limits: written.limits,
             policy,
+            retention,
         })
     }
 }

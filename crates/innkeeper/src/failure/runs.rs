@@ -67,6 +67,17 @@ pub(crate) enum RunFault {
         file: String,
         why: String,
     },
+    /// A chat has no such memory, or several begin so.
+    NoState {
+        given: String,
+        workspace: String,
+        near: Option<String>,
+    },
+    NoMemoryFile {
+        state: String,
+        path: String,
+        near: Option<String>,
+    },
 }
 
 impl From<AgentError> for super::Failure {
@@ -112,6 +123,8 @@ impl RunFault {
             Self::NotDriven { .. } => "run.not_driven",
             Self::NotHeard { .. } => "run.not_heard",
             Self::Unwritable { .. } => "output.unwritable",
+            Self::NoState { .. } => "run.no_state",
+            Self::NoMemoryFile { .. } => "workspace.file_not_found",
         }
     }
 
@@ -189,6 +202,19 @@ impl RunFault {
             Self::Unwritable { file, why } => {
                 format!("{file}: cannot be written ({why}); check the path and the disk")
             }
+            Self::NoState { given, workspace, near } => format!(
+                "{} has no state '{}', or several that begin so{}; innkeeper runs memory list {} shows them",
+                shown(workspace),
+                shown(given),
+                near.as_ref().map(|near| format!(", did you mean {}?", shown(near))).unwrap_or_default(),
+                shown(workspace)
+            ),
+            Self::NoMemoryFile { state, path, near } => format!(
+                "the state {} has no file '{}'{}",
+                shown(state),
+                shown(path),
+                near.as_ref().map(|near| format!(", did you mean {}?", shown(near))).unwrap_or_default()
+            ),
         }
     }
 
@@ -242,6 +268,27 @@ impl RunFault {
             Self::Unwritable { file, why } => {
                 format!("{file}：无法写入（{why}）；请检查路径和磁盘")
             }
+            Self::NoState {
+                given,
+                workspace,
+                near,
+            } => format!(
+                "{} 没有状态“{}”，或有几个以它开头{}；innkeeper runs memory list {} 会列出它们",
+                shown(workspace),
+                shown(given),
+                near.as_ref()
+                    .map(|near| format!("，是否想用 {}？", shown(near)))
+                    .unwrap_or_default(),
+                shown(workspace)
+            ),
+            Self::NoMemoryFile { state, path, near } => format!(
+                "状态 {} 没有文件“{}”{}",
+                shown(state),
+                shown(path),
+                near.as_ref()
+                    .map(|near| format!("，是否想用 {}？", shown(near)))
+                    .unwrap_or_default()
+            ),
         }
     }
 }

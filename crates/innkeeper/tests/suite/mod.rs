@@ -23,6 +23,7 @@ mod repair;
 mod report;
 mod runs;
 mod runs_diff;
+mod runs_keep;
 mod runs_output;
 mod runs_process;
 mod runs_steer;
