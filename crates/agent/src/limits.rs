@@ -276,6 +276,21 @@ pub const MAX_TOLD_LATER: usize = 64;
 /// Messages before the last one that have a say in which tools are told, and what their words count.
 pub const TASK_MESSAGES_BEFORE: usize = 6;
 pub const TASK_WEIGHT_BEFORE: f32 = 0.3;
+
+// Memory of chats, and what is kept of runs.
+
+/// States that are named at once to be pruned.
+pub const MAX_STATES_PRUNED: usize = 10_000;
+/// Runs that are kept, and those that are kept whole.
+pub const MAX_RETENTION_RUNS: u32 = 10_000;
+/// Runs that each list of a plan names, and how many if nobody says.
+pub const MAX_RETENTION_DETAILS: u32 = 1_000;
+pub const DEFAULT_RETENTION_DETAILS: u32 = 200;
+/// Runs that are looked at together.
+pub(crate) const RETENTION_PAGE: usize = 500;
+/// Runs of which a pass that nobody asked for takes something away.
+pub const RETENTION_RUNS_OF_TICK: u64 = 200;
+
 // Skills: packages.
 
 /// Files of one skill, and what else of folders may lie in it.

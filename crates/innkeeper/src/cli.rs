@@ -4,6 +4,7 @@ mod models;
 mod plugin;
 mod profiles;
 mod runs;
+mod runs_keep;
 mod skills;
 mod state;
 mod tools;
@@ -31,6 +32,10 @@ pub(crate) use runs::{
     RunArgs, RunsApproveArgs, RunsCancelArgs, RunsCheckpointsArgs, RunsCommand, RunsDeleteArgs,
     RunsDiffArgs, RunsEventsArgs, RunsExportArgs, RunsForkArgs, RunsGuideArgs, RunsListArgs,
     RunsRemember, RunsResumeArgs, RunsRollbackArgs, RunsShowArgs,
+};
+pub(crate) use runs_keep::{
+    MemoryCopyArgs, MemoryDiffArgs, MemoryListArgs, MemoryPruneArgs, MemoryShowArgs,
+    RunsMemoryCommand, RunsPruneArgs,
 };
 pub(crate) use skills::{
     ConflictArgs, SkillsCommand, SkillsDeleteArgs, SkillsExportArgs, SkillsImportArgs,

@@ -4,6 +4,7 @@ mod models;
 mod plugin;
 mod profiles;
 mod runs;
+mod runs_keep;
 mod skills;
 mod state;
 mod tools;
@@ -114,6 +115,7 @@ fn arguments() -> impl Iterator<Item = &'static (&'static str, &'static str, &'s
     ARGUMENTS
         .iter()
         .chain(runs::ARGUMENTS)
+        .chain(runs_keep::ARGUMENTS)
         .chain(profiles::ARGUMENTS)
         .chain(skills::ARGUMENTS)
         .chain(state::ARGUMENTS)
@@ -127,6 +129,7 @@ fn commands() -> impl Iterator<Item = &'static (&'static str, &'static str, &'st
     COMMANDS
         .iter()
         .chain(runs::COMMANDS)
+        .chain(runs_keep::COMMANDS)
         .chain(profiles::COMMANDS)
         .chain(skills::COMMANDS)
         .chain(state::COMMANDS)

@@ -103,6 +103,8 @@ pub(crate) const MAX_SHOWN_TURN_CHARS: usize = 1_000_000;
 pub(crate) const MAX_INLINE_CHARS: usize = 80;
 /// How often a run of another process is looked at.
 pub(crate) const POLL_EVERY: std::time::Duration = std::time::Duration::from_millis(200);
+/// Runs that are let go of between two words about it.
+pub(crate) const PRUNE_NOTE_EVERY: u64 = 500;
 /// How much of a line that has no end is held back where several runs are shown, in characters.
 pub(crate) const MAX_WOVEN_CHARS: usize = 2_000;
 /// How long `runs guide` waits until the process that drives the run has heard it.

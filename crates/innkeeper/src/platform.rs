@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use innkeeper_agent::instance::AgentParts;
+use innkeeper_agent::instance::{AgentParts, RetentionSettings};
 use innkeeper_agent::workspace::{StatesInStore, Workspaces};
 use innkeeper_agent::{AgentRuntime, EngineModels, chat, recall, skills, state, workspace};
 use innkeeper_engine::{EngineOptions, ExecutionEngine, NodeManager};
@@ -33,6 +33,7 @@ pub(crate) struct Platform {
     pub(crate) plugins: PluginManager,
     pub(crate) workflows: WorkflowService,
     pub(crate) budget: BudgetLimits,
+    pub(crate) retention: RetentionSettings,
     home: PathBuf,
     workspaces: Workspaces,
     /// What its models have used.
@@ -109,6 +110,7 @@ impl Platform {
             plugins,
             workflows,
             budget: settings.limits.budget(),
+            retention: settings.retention,
             home: home.path().to_owned(),
             workspaces,
             tally,

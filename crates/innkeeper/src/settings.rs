@@ -5,12 +5,14 @@
 
 mod models;
 mod plain;
+mod retention;
 mod scripts;
 
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use innkeeper_agent::instance::RetentionSettings;
 use innkeeper_tools::builtin::http::HttpPolicy;
 use innkeeper_tools::policy::{Expires, Policy, Rule};
 use innkeeper_tools::{BudgetLimits, Pattern, ToolLimit};
@@ -32,6 +34,7 @@ pub(crate) struct Settings {
     pub(crate) http: HttpPolicy,
     pub(crate) limits: Limits,
     pub(crate) policy: Policy,
+    pub(crate) retention: RetentionSettings,
 }
 
 /// As it is written; the rules have still to be checked.
@@ -44,6 +47,7 @@ struct Written {
     http: HttpPolicy,
     limits: Limits,
     policy: Rules,
+    retention: retention::Retention,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -100,6 +104,7 @@ const KNOWN: &[(&str, &[&str])] = &[
     ),
     ("limits", &["max_calls", "tools"]),
     ("policy", &["rules", "approval_expires"]),
+    ("retention", retention::KEYS),
 ];
 
 const RULE_KEYS: &[&str] = &[
@@ -169,6 +174,17 @@ impl Settings {
             }
         })?;
         let policy = policy.with_expires(written.policy.approval_expires);
+        let retention = written.retention.settle().map_err(|(english, chinese)| {
+            let section = document.get("retention");
+            SettingsFault::Invalid {
+                at: spot(
+                    path,
+                    text,
+                    section.map_or(0, |section| section.span().start),
+                ),
+                why: Said::new(english, chinese),
+            }
+        })?;
         written.models.locate(path, text, document);
         Ok(Self {
             scripts: written.scripts,
@@ -177,6 +193,7 @@ impl Settings {
             http: written.http,
             limits: written.limits,
             policy,
+            retention,
         })
     }
 }

@@ -106,6 +106,8 @@ pub const DEFAULT_RUNS: usize = 50;
 pub const MAX_RUNS_READ: usize = 1_000;
 /// Runs whose number in the database is kept in mind.
 pub const MAX_KNOWN_RUNS: usize = 100_000;
+/// Runs that are weighed at once.
+pub const MAX_RUNS_WEIGHED: usize = 1_000;
 /// Steps of a deleted run that are removed in one transaction.
 pub const DELETE_PAGE: i64 = 2_000;
 

@@ -7,7 +7,7 @@ use crate::approvals::SqliteApprovals;
 use crate::content::SqliteContents;
 use crate::control::SqliteControl;
 use crate::database::Database;
-use crate::journal::{RunJournal, SqliteJournal};
+use crate::journal::{RunJournal, RunRetention, SqliteJournal, SqliteRetention};
 use crate::owner::Owner;
 use crate::reserve::Reserve;
 use crate::states::SqliteStates;
@@ -157,6 +157,11 @@ impl Store {
     /// What happened in each run.
     pub fn journal(&self) -> Arc<dyn RunJournal> {
         Arc::new(self.0.journal.clone())
+    }
+
+    /// What may go of runs that are over.
+    pub fn retention(&self) -> Arc<dyn RunRetention> {
+        Arc::new(SqliteRetention(self.0.journal.clone()))
     }
 
     /// What runs have made and read.

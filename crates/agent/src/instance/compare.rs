@@ -114,7 +114,24 @@ impl RunReader {
                 return Err(nothing_at(asked, query));
             }
         }
-        let changes = diff::changes(&from, &to, &asked);
+        let (files, totals) = self.compared(&from, &to, asked).await?;
+        Ok(RunDiff {
+            run_id: run.clone(),
+            from_checkpoint_id: query.from.clone(),
+            to_checkpoint_id: query.to.clone(),
+            files,
+            totals,
+        })
+    }
+
+    /// Bounded in bytes and in time.
+    pub(super) async fn compared(
+        &self,
+        from: &Tree,
+        to: &Tree,
+        asked: Vec<String>,
+    ) -> Result<(Vec<FileDiff>, DiffTotals), AgentError> {
+        let changes = diff::changes(from, to, &asked);
         let contents = self.contents_of(&changes).await;
         let deadline = Instant::now() + DIFF_TIME;
         let compared = tokio::task::spawn_blocking(move || {
@@ -123,16 +140,9 @@ impl RunReader {
             changes.retain(|change| diff::is_wanted(change, &asked));
             diff::compare(&changes, &contents, Some(deadline))
         });
-        let (files, totals) = compared
+        compared
             .await
-            .map_err(|error| AgentError::new(ErrorCode::AgentInternalError, error.to_string()))?;
-        Ok(RunDiff {
-            run_id: run.clone(),
-            from_checkpoint_id: query.from.clone(),
-            to_checkpoint_id: query.to.clone(),
-            files,
-            totals,
-        })
+            .map_err(|error| AgentError::new(ErrorCode::AgentInternalError, error.to_string()))
     }
 
     /// What the workspace held.

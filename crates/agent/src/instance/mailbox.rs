@@ -75,7 +75,9 @@ impl AgentRuntime {
         let Some(record) = self.0.journal.record(run).await? else {
             return Ok(false);
         };
-        if !record.status.is_terminal() || self.is_alive(run) {
+        // What a repair has left of a slim run may have no end, and nothing to be cancelled.
+        let is_over = record.status.is_terminal() || record.is_slim;
+        if !is_over || self.is_alive(run) {
             let message = format!("the run '{run}' is not over; cancel it first");
             return Err(AgentError::new(ErrorCode::AgentValidationError, message));
         }

@@ -44,6 +44,8 @@ pub struct StartRun {
     pub presentation: Option<Presentation>,
     pub generation_intent: Option<Json>,
     pub persist_base_state_id: Option<String>,
+    /// Begin with nothing of what earlier runs of the chat have left, whatever names a state.
+    pub start_with_empty_persist: bool,
     pub skill_scope_refs: Option<Json>,
     /// Wins over everything that names a model.
     pub model: Option<String>,
@@ -185,6 +187,7 @@ impl AgentRuntime {
             ChatSource::Messages(messages) => messages,
         };
         let persist_base_state_id = match asked.persist_base_state_id {
+            _ if asked.start_with_empty_persist => None,
             Some(base) => Some(base),
             // Nobody keeps messages that could say so: it goes on from where the last one was.
             None if chat_ref.is_null() && chat.is_empty() && is_named => {
@@ -422,6 +425,7 @@ pub(super) fn record(
         last_seq,
         title: title(&created.messages),
         is_cut: false,
+        is_slim: false,
     }
 }
 

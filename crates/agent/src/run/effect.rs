@@ -38,10 +38,12 @@ impl AgentRun {
         }
         if keeps {
             let is_state = |file: &FileChange| matches!(file.how, How::State { .. });
-            let mut by_hand = change.files.iter().filter(|file| made_by_hand(file));
+            let deleted = |file: &FileChange| matches!(file.how, How::Deleted);
+            let by_hand = || change.files.iter().filter(|file| made_by_hand(file));
             let reason = match change.files.iter().any(patched) {
                 true => "tool_workspace_patch",
-                false if by_hand.all(is_state) => "tool_state_update",
+                false if by_hand().all(is_state) => "tool_state_update",
+                false if by_hand().all(deleted) => "tool_workspace_delete",
                 false => "tool_workspace_write",
             };
             self.checkpoint(reason, out);

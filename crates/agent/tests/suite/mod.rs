@@ -19,6 +19,7 @@ mod parallel;
 mod recovery;
 mod rests;
 mod resume;
+mod retention;
 mod skills;
 #[cfg(unix)]
 mod small_disk;

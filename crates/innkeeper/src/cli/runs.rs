@@ -7,6 +7,8 @@ use innkeeper_agent::limits::MAX_ADDITIONAL_ROUNDS;
 use innkeeper_agent::profile::Dialect;
 use innkeeper_protocol::event::RollbackScope;
 
+use super::runs_keep::{self, RunsMemoryCommand, RunsPruneArgs};
+
 pub(super) const RUN: &str = "\
 Examples:
   innkeeper run \"Roll 2d6+3 for me\"                   Ask the agent of the house
@@ -41,6 +43,7 @@ Examples:
   innkeeper runs guide last \"Make it shorter\"         Say something to a run of another process
   innkeeper runs approve last                         Answer a run that asks whether it may do something
   innkeeper runs export last --output run.json        All of it in one file
+  innkeeper runs prune --dry-run                      Which old runs would go
 
 A run is named by its id, by the beginning of it if that is clear, or by `last`.
 
@@ -266,6 +269,12 @@ pub(crate) enum RunsCommand {
     /// Remove a run with its events and files
     #[command(after_help = DELETE, args_override_self = true, max_term_width = 100)]
     Delete(RunsDeleteArgs),
+    /// Let go of old runs: first of what they were made of, then of all
+    #[command(after_help = runs_keep::PRUNE, args_override_self = true, max_term_width = 100)]
+    Prune(RunsPruneArgs),
+    /// See, compare, copy and prune what runs of a chat remember
+    #[command(subcommand, after_help = runs_keep::MEMORY, max_term_width = 100, arg_required_else_help = false)]
+    Memory(RunsMemoryCommand),
 }
 
 /// As many as a run takes at once.

@@ -76,6 +76,17 @@ pub(crate) enum RunFault {
         run: String,
         calls: Vec<String>,
     },
+    /// A chat has no such memory, or several begin so.
+    NoState {
+        given: String,
+        workspace: String,
+        near: Option<String>,
+    },
+    NoMemoryFile {
+        state: String,
+        path: String,
+        near: Option<String>,
+    },
 }
 
 impl From<AgentError> for super::Failure {
@@ -123,6 +134,8 @@ impl RunFault {
             Self::Unwritable { .. } => "output.unwritable",
             Self::NothingWaits { .. } => "run.nothing_waits",
             Self::SeveralWait { .. } => "run.several_wait",
+            Self::NoState { .. } => "run.no_state",
+            Self::NoMemoryFile { .. } => "workspace.file_not_found",
         }
     }
 
@@ -208,6 +221,19 @@ impl RunFault {
                 "several calls of the run '{run}' wait for an answer: {}; name one, as in innkeeper runs approve {run} CALL",
                 shown(&calls.join(", "))
             ),
+            Self::NoState { given, workspace, near } => format!(
+                "{} has no state '{}', or several that begin so{}; innkeeper runs memory list {} shows them",
+                shown(workspace),
+                shown(given),
+                near.as_ref().map(|near| format!(", did you mean {}?", shown(near))).unwrap_or_default(),
+                shown(workspace)
+            ),
+            Self::NoMemoryFile { state, path, near } => format!(
+                "the state {} has no file '{}'{}",
+                shown(state),
+                shown(path),
+                near.as_ref().map(|near| format!(", did you mean {}?", shown(near))).unwrap_or_default()
+            ),
         }
     }
 
@@ -267,6 +293,27 @@ impl RunFault {
             Self::SeveralWait { run, calls } => format!(
                 "运行“{run}”有几个调用等待回答：{}；请指明一个：innkeeper runs approve {run} CALL",
                 shown(&calls.join("、"))
+            ),
+            Self::NoState {
+                given,
+                workspace,
+                near,
+            } => format!(
+                "{} 没有状态“{}”，或有几个以它开头{}；innkeeper runs memory list {} 会列出它们",
+                shown(workspace),
+                shown(given),
+                near.as_ref()
+                    .map(|near| format!("，是否想用 {}？", shown(near)))
+                    .unwrap_or_default(),
+                shown(workspace)
+            ),
+            Self::NoMemoryFile { state, path, near } => format!(
+                "状态 {} 没有文件“{}”{}",
+                shown(state),
+                shown(path),
+                near.as_ref()
+                    .map(|near| format!("，是否想用 {}？", shown(near)))
+                    .unwrap_or_default()
             ),
         }
     }

@@ -15,6 +15,10 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     // Asking for something.
     ("there is no run '{}'; `innkeeper runs list` shows those there are", "没有运行“{0}”；`innkeeper runs list` 会列出所有运行"),
     ("there is no run '{}'", "没有运行“{0}”"),
+    ("the run '{}' was slimmed: its events are kept, what it was fed and its files are not; start another run, and to keep more of them raise retention.keep_full_recent_runs", "运行“{0}”已精简：事件仍保留，它得到的内容和文件已不在；请另开一次运行；要保留更多，请提高 retention.keep_full_recent_runs"),
+    ("the run '{}' was gone on with meanwhile, or something that it began in the background is not over; it stays as it is", "运行“{0}”在此期间又继续了，或它在后台开始的事还没有结束；它保持原样"),
+    ("both chats have the same workspace ('{}'), so they share their memory already; give the copy a stable id of its own, then copy it", "两个聊天的工作区相同（“{0}”），记忆本来就是共用的；请先给副本一个自己的 stable id，再复制"),
+    ("{} runs cannot be kept whole if only {} are kept at all; keepFullRecentRuns is at most keepRecentTerminalRuns", "总共只保留 {1} 次运行，不可能完整保留 {0} 次；keepFullRecentRuns 不能大于 keepRecentTerminalRuns"),
     ("there is a run '{}' already", "已经有运行“{0}”"),
     ("the run '{}' has no answer of round {}; it has {}", "运行“{0}”没有第 {1} 轮的回答；它有 {2} 轮"),
     ("the run '{}' has no checkpoint '{}': it has none; `innkeeper runs checkpoints {}` lists them", "运行“{0}”没有检查点“{1}”：它一个也没有；`innkeeper runs checkpoints {2}` 会列出检查点"),

@@ -24,6 +24,7 @@ mod report;
 mod runs;
 mod runs_approve;
 mod runs_diff;
+mod runs_keep;
 mod runs_output;
 mod runs_process;
 mod runs_steer;

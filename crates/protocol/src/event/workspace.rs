@@ -54,8 +54,8 @@ payloads! {
     }
     CheckpointCreated {
         checkpoint_id: CheckpointId,
-        /// `tool_workspace_write`, `tool_workspace_patch`, `chat_commit`, `direct_output_capture`, `tool_state_update`,
-        /// `requested`, `before_rollback`, `rollback`, `fork`.
+        /// `tool_workspace_write`, `tool_workspace_patch`, `tool_workspace_delete`, `chat_commit`, `direct_output_capture`,
+        /// `tool_state_update`, `requested`, `before_rollback`, `rollback`, `fork`.
         reason: String,
     }
     PersistentChange {

@@ -87,7 +87,7 @@ pub(super) async fn deleted(
             return Ok(was_there);
         };
         was_there = true;
-        let is_over = record.status.is_terminal();
+        let is_over = record.status.is_terminal() || record.is_slim;
         if let Some(_lock) = elsewhere.claimed().await? {
             if !is_over {
                 runtime.cancel(run).await?;

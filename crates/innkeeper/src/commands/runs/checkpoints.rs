@@ -116,6 +116,7 @@ fn why(checkpoint: &CheckpointView, screen: &Screen) -> String {
     }
     let word = match checkpoint.reason.as_str() {
         "tool_workspace_write" => screen.pick("written", "写入"),
+        "tool_workspace_delete" => screen.pick("deleted", "删除"),
         "tool_workspace_patch" => screen.pick("patched", "修补"),
         "tool_state_update" => screen.pick("private state", "私有状态"),
         "chat_commit" => screen.pick("published", "发布"),

@@ -19,7 +19,9 @@ mod guide;
 mod house;
 mod list;
 mod memory;
+mod prune;
 mod question;
+mod recall;
 mod resume;
 mod rollback;
 mod show;
@@ -62,5 +64,7 @@ pub(crate) fn run(command: &RunsCommand, home: &Home, screen: &Screen) -> Result
         RunsCommand::Cancel(args) => cancel::run(args, home, screen),
         RunsCommand::Export(args) => export::run(args, home, screen),
         RunsCommand::Delete(args) => delete::run(args, home, screen),
+        RunsCommand::Prune(args) => prune::run(args, home, screen),
+        RunsCommand::Memory(command) => recall::run(command, home, screen),
     }
 }

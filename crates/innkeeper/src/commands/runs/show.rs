@@ -39,6 +39,9 @@ pub(super) fn run(args: &RunsShowArgs, home: &Home, screen: &Screen) -> Result<E
 
 async fn whole(reader: &RunReader, run: &RunId, screen: &Screen) -> Result<(), Failure> {
     let record = reader.record(run).await?;
+    if record.is_slim {
+        return slim(reader, &record, screen).await;
+    }
     let state = reader.state(run).await?;
     let events = last_events(reader, run, &record).await?;
     if screen.json {
@@ -83,6 +86,40 @@ async fn whole(reader: &RunReader, run: &RunId, screen: &Screen) -> Result<(), F
             &format!("事件 {first} 之前的各轮和调用未显示；innkeeper runs events {run} --after 0"),
         );
     }
+    Ok(())
+}
+
+/// Of a run of which only what happened is kept.
+async fn slim(reader: &RunReader, record: &RunRecord, screen: &Screen) -> Result<(), Failure> {
+    let events = last_events(reader, &record.run_id, record).await?;
+    if screen.json {
+        return screen.document(&json!({
+            "record": record, "turns": turns(&events), "calls": calls(&events),
+        }));
+    }
+    let lang = screen.lang;
+    let mut table = Table::plain().wrapped();
+    let mut row = |english: &str, chinese: &str, value: &str| {
+        table.told([lang.pick(english, chinese), value]);
+    };
+    row("run", "运行", record.run_id.as_str());
+    row("status", "状态", status_word(record.status, lang));
+    row("about", "内容", &record.title);
+    let profile = record.profile_id.as_ref();
+    row("profile", "配置", profile.map_or("", |id| id.as_str()));
+    row("begun", "开始", &moment(record.created_at));
+    if let Some(ended) = record.terminal_at {
+        row("ended", "结束", &moment(ended));
+    }
+    row("events", "事件", &record.last_seq.to_string());
+    row("workspace", "工作区", record.workspace_id.as_str());
+    screen.table(&table)?;
+    section(screen, "Turns", "各轮", &turn_table(&events, screen))?;
+    section(screen, "Calls", "调用", &call_table(&events, screen))?;
+    screen.note(
+        "This run was slimmed: what happened is kept; its requests, answers and files are not",
+        "这次运行已精简：经过仍保留，请求、回答和文件已不在",
+    );
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use innkeeper_protocol::event::Presentation;
 
 use super::attend::{Attendant, Attended};
 use super::house::House;
+use super::prune::tidy;
 use super::timeline::Timeline;
 use super::{Ended, project};
 use crate::approve::Approve;
@@ -37,6 +38,9 @@ pub(super) fn run(args: &RunArgs, home: &Home, screen: &Screen) -> Result<Ended,
         let stop = Stop::default();
         stop.listen();
         let ended = drive(&house, asked, approve, &stop, screen).await;
+        if !stop.asked.is_cancelled() {
+            tidy(&house.runtime, house.retention(), screen).await;
+        }
         let closed = house.close(screen).await;
         let ended = ended?;
         closed.map(|()| ended)
