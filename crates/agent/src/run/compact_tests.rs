@@ -207,6 +207,7 @@ fn call_with(scene: &mut Scene, number: u32, tool: &str, used: Option<ModelUse>)
         elapsed_ms: 7,
         change: Default::default(),
         skill_chars: 0,
+        worlds: Vec::new(),
         used,
         full: None,
     });

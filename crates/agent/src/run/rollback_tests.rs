@@ -548,6 +548,7 @@ fn ask(scene: &mut Scene, n: usize) {
         keep: run.sent().len(),
         add: add.into_iter().map(Arc::new).collect(),
         request: json!({}),
+        oversize: None,
         guidance: run.guidance().len(),
         arrived: run.arrived().len(),
     };

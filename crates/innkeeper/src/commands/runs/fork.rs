@@ -7,6 +7,7 @@ use super::find::find;
 use super::house::House;
 use super::start::{approve, said};
 use super::timeline::Timeline;
+use crate::approve::Approve;
 use crate::cli::RunsForkArgs;
 use crate::commands::Ended;
 use crate::failure::Failure;
@@ -18,12 +19,12 @@ pub(super) fn run(args: &RunsForkArgs, home: &Home, screen: &Screen) -> Result<E
     let at = DiffEnd::parse(&args.checkpoint)?;
     let takes_stdin = args.tell.as_deref() == Some("-");
     let told = args.tell.clone().map(said).transpose()?;
-    let approver = approve(args.yes, takes_stdin).approver(screen);
+    let approve = approve(args.yes, takes_stdin);
     block_on(async {
-        let house = House::open(home, approver, screen).await?;
+        let house = House::open(home, approve.approver(screen), screen).await?;
         let stop = Stop::default();
         stop.listen();
-        let ended = drive(&house, args, (at, told), &stop, screen).await;
+        let ended = drive(&house, args, (at, told), approve, &stop, screen).await;
         let closed = house.close(screen).await;
         let ended = ended?;
         closed.map(|()| ended)
@@ -34,6 +35,7 @@ async fn drive(
     house: &House,
     args: &RunsForkArgs,
     (at, told): (DiffEnd, Option<String>),
+    approve: Approve,
     stop: &Stop,
     screen: &Screen,
 ) -> Result<Ended, Failure> {
@@ -67,6 +69,7 @@ async fn drive(
         store: house.store(),
         run,
         after: 0,
+        approve,
         screen,
         timeline: Timeline::new(screen),
         hears: true,

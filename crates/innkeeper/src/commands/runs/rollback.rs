@@ -35,7 +35,7 @@ pub(super) fn run(args: &RunsRollbackArgs, home: &Home, screen: &Screen) -> Resu
         );
         agreed(&asked)?;
     }
-    let approver = approve(true, false).approver(screen);
+    let approver = approve(false, true).approver(screen);
     let receipt = block_on(async {
         let house = House::open(home, approver, screen).await?;
         let asked = Rollback {
