@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::AgentError;
-use super::drive::AgentInstance;
 use super::log::RecordError;
 use super::reading::RunReader;
 use super::runtime::AgentRuntime;
@@ -193,60 +192,54 @@ impl AgentRuntime {
         then: Then,
     ) -> Result<ApprovalReceipt, AgentError> {
         self.record(&answer.run).await?;
-        let (input, open) = self.as_input(&answer).await?;
-        let is_edited = matches!(&input, Input::ApprovalAnswered { edit: Some(_), .. });
-        let is_said = |why: &Why| *why == Why::Already;
-        let run = &answer.run;
-        let instance = match then {
-            Then::GoesOn => self.feed(run, vec![input], is_said).await?,
-            Then::StaysAsItIs => self.note(run, input).await?,
-        };
-        let asked = instance.log.read(|run| {
-            let call = run.planned_call(&answer.call)?;
-            let answered = call.asked.iter().rev().find(|asked| asked.answer.is_some());
-            answered.map(|asked| (asked.id.clone(), asked.answer.clone()))
-        });
-        // What was said first counts; it is what was said now, or the same. The run may have gone on meanwhile.
-        let (approval_id, said) = asked.await?.unwrap_or_else(|| (open.unwrap_or_default(), None));
+        let (input, approval_id) = self.as_input(&answer).await?;
+        match then {
+            Then::GoesOn => {
+                let is_said = |why: &Why| *why == Why::Already;
+                self.feed(&answer.run, vec![input], is_said).await?;
+            }
+            Then::StaysAsItIs => self.note(&answer.run, input).await?,
+        }
+        // What was said first counts; it is what was said now, or the same.
         Ok(ApprovalReceipt {
             approval_id,
             approved: answer.approved,
-            remember: said.as_ref().map_or(answer.remember, |said| said.remember),
-            arguments_edited: said.map_or(is_edited, |said| said.edit.is_some()),
+            remember: answer.remember,
+            arguments_edited: answer.arguments.is_some(),
             run_id: answer.run,
             call_id: answer.call,
         })
     }
 
     /// Written into the journal of a run that nobody drives.
-    async fn note(&self, run: &RunId, input: Input) -> Result<Arc<AgentInstance>, AgentError> {
+    async fn note(&self, run: &RunId, input: Input) -> Result<(), AgentError> {
         let _taking_up = self.0.taking_up.lock().await;
         let instance = match self.0.alive(run) {
             Some(instance) => instance,
             None => self.restored(run).await?,
         };
         match instance.log.record(input).await {
-            Err(RecordError::Misfit(misfit)) if misfit.why == Why::Already => {}
-            recorded => recorded?,
+            Err(RecordError::Misfit(misfit)) if misfit.why == Why::Already => Ok(()),
+            recorded => Ok(recorded?),
         }
-        Ok(instance)
     }
 
-    /// As the run is fed it. Changed arguments are held against the tool and the rules first.
-    /// With the id of the question that is open.
-    async fn as_input(
-        &self,
-        answer: &ApproveToolCall,
-    ) -> Result<(Input, Option<String>), AgentError> {
+    /// As the run is fed it, and the question that it answers. Changed arguments are held against the tool and the rules
+    /// first.
+    async fn as_input(&self, answer: &ApproveToolCall) -> Result<(Input, String), AgentError> {
         let instance = match self.0.alive(&answer.run) {
             Some(instance) => instance,
             None => self.restored(&answer.run).await?,
         };
-        let open = instance.log.read(|run| {
-            let asked = run.planned_call(&answer.call)?.open_question()?;
-            Some((Some(asked.id.clone()), asked.question.clone(), asked.expires_at))
+        let found = instance.log.read(|run| {
+            let call = run.planned_call(&answer.call)?;
+            let open = call.open_question();
+            let asked = open.or_else(|| call.asked.last())?;
+            let expires_at = open.and_then(|open| open.expires_at);
+            let question = open.and_then(|open| open.question.clone());
+            Some((asked.id.clone(), question, expires_at))
         });
-        let (id, question, expires_at) = open.await?.unwrap_or_default();
+        let (approval_id, question, expires_at) = found.await?.unwrap_or_default();
         let now = self.0.parts.clock.now();
         if let Some(expires_at) = expires_at.filter(|at| *at <= now) {
             return Err(expired(&answer.call, expires_at).into());
@@ -277,7 +270,7 @@ impl AgentRuntime {
             edit: edit.transpose()?,
             by: AnsweredBy::Person,
         };
-        Ok((input, id))
+        Ok((input, approval_id))
     }
 }
 

@@ -431,8 +431,9 @@ impl AgentRun {
             if self.calls.contains(&call_key(id.as_str())) {
                 return Err(not_pending());
             }
-            let message =
-                format!("The run has no call {id}; `innkeeper runs approve --list` shows those that wait");
+            let message = format!(
+                "The run has no call {id}; `innkeeper runs approve --list` shows those that wait"
+            );
             return Err(Misfit::refused(
                 ErrorCode::AgentNotFound,
                 "agent.approval_call_unknown",

@@ -4,8 +4,9 @@
 use innkeeper_agent::AgentRuntime;
 use innkeeper_agent::instance::{ApprovalReceipt, ApproveToolCall, PendingApproval, RunMessage};
 use innkeeper_agent::run::Remember;
-use innkeeper_protocol::event::{CallId, RunId};
+use innkeeper_protocol::event::{CallId, RunEventKind, RunId};
 use innkeeper_store::Store;
+use innkeeper_store::journal::EventRange;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
@@ -18,7 +19,7 @@ use crate::commands::Ended;
 use crate::failure::{Failure, Place, RunFault, json_cause};
 use crate::home::Home;
 use crate::input::{Source, text_of};
-use crate::limits::MAX_ARGUMENTS_BYTES;
+use crate::limits::{EVENTS_PAGE, MAX_ARGUMENTS_BYTES};
 use crate::output::Screen;
 use crate::table::Table;
 
@@ -162,13 +163,16 @@ async fn answered(
     // What is wrong with it is told here, and not left to a process that can tell nobody.
     runtime.check_approval(&answer).await?;
     let run = answer.run.clone();
+    let after = runtime.record(&run).await?.last_seq;
     let message = RunMessage::Approve(answer.clone());
     let mut elsewhere = Elsewhere::new(runtime, store, &run);
     loop {
         let waiting = runtime.pending_approvals(Some(&run)).await?;
         if !waiting.iter().any(|asked| asked.call_id == answer.call) {
-            // Answered by whoever drives it, with this or with something else.
-            runtime.check_approval(&answer).await?;
+            // Answered by whoever drives it, with this or with something else. The run may have gone on since.
+            if !is_taken(runtime, &answer, after).await? {
+                runtime.check_approval(&answer).await?;
+            }
             return Ok(Given {
                 receipt: receipt(&answer),
                 driven: true,
@@ -184,6 +188,41 @@ async fn answered(
             elsewhere.withdraw().await?;
             let run = run.to_string();
             return Err(RunFault::NotHeard { run }.into());
+        }
+    }
+}
+
+/// Whether the journal has this very answer behind that event.
+async fn is_taken(
+    runtime: &AgentRuntime,
+    answer: &ApproveToolCall,
+    after: u64,
+) -> Result<bool, Failure> {
+    let mut seen = after;
+    loop {
+        let range = EventRange::After {
+            seq: seen,
+            limit: EVENTS_PAGE,
+        };
+        let events = runtime.events(&answer.run, range).await?;
+        let Some(last) = events.last() else {
+            return Ok(false);
+        };
+        seen = last.seq;
+        for event in &events {
+            let (approved, answered) = match &event.kind {
+                RunEventKind::ToolCallApproved(answered) => (true, answered),
+                RunEventKind::ToolCallDenied(answered) => (false, answered),
+                _ => continue,
+            };
+            let told = |name: &str| answered.extra.get(name).and_then(Json::as_str);
+            if told("approvalId") == answer.approval_id.as_deref() {
+                let is_edited = answered.extra.contains_key("argumentsEdited");
+                let remember = told("remember").unwrap_or(answer.remember.as_str());
+                return Ok(approved == answer.approved
+                    && is_edited == answer.arguments.is_some()
+                    && remember == answer.remember.as_str());
+            }
         }
     }
 }
