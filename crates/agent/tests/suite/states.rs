@@ -179,7 +179,11 @@ async fn the_next_run_knows_what_the_last_one_noted_and_swiping_takes_it_back() 
         "{:?}",
         told.heard
     );
-    assert!(!told.opening.contains("Your private state:"), "{}", told.opening);
+    assert!(
+        !told.opening.contains("Your private state:"),
+        "{}",
+        told.opening
+    );
 }
 
 #[tokio::test]

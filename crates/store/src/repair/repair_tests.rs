@@ -249,7 +249,8 @@ async fn what_can_be_read_of_a_torn_file_is_saved() {
         ("the last page".to_owned(), cut(PAGE)),
         ("five pages".to_owned(), cut(5 * PAGE)),
         ("half a page".to_owned(), cut(PAGE / 2)),
-        ("half of it".to_owned(), cut(pages / 2 * PAGE)),
+        // As much as leaves the first page of every table, empty ones too: without them SQLite reads none.
+        ("two fifths of it".to_owned(), cut(pages * 2 / 5 * PAGE)),
     ];
     for page in (1..pages).step_by(11) {
         tears.push((format!("page {page}"), overwrite(page, 0x5a)));
