@@ -1,6 +1,6 @@
 //! Letting go of old runs, and the memory of chats, at the command line.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::home::House;
 
@@ -60,7 +60,8 @@ fn old_runs_are_slimmed_and_go_once_a_person_has_said_so() {
             .len(),
         4
     );
-    let export = house.json(&["runs", "export", run]);
+    let export = house.run(&["runs", "export", run]);
+    let export: Value = serde_json::from_str(&export.stdout).unwrap();
     assert_eq!(
         export["events"].as_array().unwrap().len() as u64,
         slim["lastSeq"].as_u64().unwrap()

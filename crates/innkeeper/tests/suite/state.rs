@@ -97,7 +97,7 @@ fn a_chat_remembers_and_a_person_corrects_it() {
         (&json!("innkeeper"), &json!({"kind": "person"}))
     );
     house
-        .run(&["runs", "show", "last"])
+        .run(&["runs", "events", "last"])
         .shows(&["private state, version 4: /visits"]);
     house
         .run(&["runs", "checkpoints", "last"])
