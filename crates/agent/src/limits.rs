@@ -251,6 +251,8 @@ pub const MAX_DIFF_BYTES: usize = 4 * 1024 * 1024;
 /// How long lines are compared, in one file and in all of them; what is left then is told in larger pieces, or not at all.
 pub const FILE_DIFF_TIME: Duration = Duration::from_millis(500);
 pub const DIFF_TIME: Duration = Duration::from_secs(3);
+/// How much of it files under new names are looked for.
+pub const RENAME_TIME: Duration = Duration::from_secs(1);
 /// Of two texts that are one file under two names, so much is the same, in percent.
 pub const RENAME_SHARE: u64 = 60;
 /// Files that are gone, and files that are new, which are compared with each other to find out; and the largest of them.
@@ -326,6 +328,14 @@ pub const MAX_SKILL_SCOPES: usize = 10_000;
 pub const MAX_SCOPE_PART_BYTES: usize = 512;
 /// Characters of a skill's file that are read at once.
 pub const MAX_SKILL_READ_CHARS: u64 = 80_000;
+/// What is written down about one skill, so that it is not hashed again by the next process.
+pub(crate) const MAX_SKILL_INDEX_BYTES: usize = 2 << 20;
+/// Characters of a description, and of all that is said about skills, at the beginning of a run.
+pub const MAX_TOLD_SKILL_CHARS: usize = 300;
+pub const MAX_TOLD_SKILLS_CHARS: usize = 6_000;
+/// Characters that `skill.list` gives, as JSON; and what is left of a description at the least.
+pub const MAX_LISTED_SKILLS_CHARS: usize = 14_000;
+pub const LEAST_LISTED_SKILL_CHARS: usize = 80;
 /// Skills whose contents are known by heart, so that they are not hashed again while nobody touches them.
 pub(crate) const MAX_KNOWN_SKILLS: usize = 2_000;
 // States: private ones, and worlds. How large one may be is told in the tools' limits.

@@ -160,6 +160,8 @@ fn in_chinese(command: Command, path: &str) -> Command {
     let (about, examples) = commands()
         .find(|(known, ..)| *known == path)
         .map_or(("", ""), |(_, about, examples)| (*about, *examples));
+    // As they are typed: clap would list them by name.
+    let mut place = 0;
     command
         .about(about)
         .after_help(examples)
@@ -177,6 +179,13 @@ fn in_chinese(command: Command, path: &str) -> Command {
                 (_, false) => "选项",
             };
             let argument = argument.help(text).help_heading(heading);
+            let argument = match argument.is_positional() {
+                true => {
+                    place += 1;
+                    argument.display_order(place)
+                }
+                false => argument,
+            };
             // clap would list these in English; the texts above name them.
             if argument.get_action().takes_values() {
                 argument.hide_possible_values(true).hide_default_value(true)

@@ -41,6 +41,8 @@ pub(crate) enum Failure {
     /// No file was named for this command, and nobody pipes anything in.
     NoInput(&'static str),
     NotFound(Place),
+    /// Neither a file nor a folder, where standard input is not read.
+    NothingThere(Place),
     NoSuchFolder(Place),
     IsDirectory(Place),
     NotAFolder(Place),
@@ -146,7 +148,7 @@ impl Failure {
         match self {
             Self::Usage(_) => "cli.usage",
             Self::NoInput(_) => "cli.no_input",
-            Self::NotFound(_) | Self::NoSuchFolder(_) => "input.not_found",
+            Self::NotFound(_) | Self::NothingThere(_) | Self::NoSuchFolder(_) => "input.not_found",
             Self::IsDirectory(_) => "input.is_directory",
             Self::NotAFolder(_) => "input.not_a_folder",
             Self::Unreadable(..) => "input.unreadable",
@@ -206,6 +208,12 @@ impl Failure {
                 "{}: there is no such file; check the path, or give - to read standard input",
                 name(place)
             ),
+            Self::NothingThere(place) => {
+                format!(
+                    "{}: there is no such file or folder; check the path",
+                    name(place)
+                )
+            }
             Self::NoSuchFolder(place) => {
                 format!("{}: there is no such folder; check the path", name(place))
             }
@@ -273,6 +281,9 @@ impl Failure {
                 "{}：文件不存在；请检查路径，或用 - 从标准输入读取",
                 name(place)
             ),
+            Self::NothingThere(place) => {
+                format!("{}：没有这个文件或文件夹；请检查路径", name(place))
+            }
             Self::NoSuchFolder(place) => {
                 format!("{}：文件夹不存在；请检查路径", name(place))
             }

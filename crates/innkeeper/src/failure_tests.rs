@@ -75,6 +75,7 @@ fn of_input() -> Vec<Failure> {
         Failure::Usage("usage".into()),
         Failure::NoInput("parse"),
         Failure::NotFound(nasty()),
+        Failure::NothingThere(nasty()),
         Failure::NoSuchFolder(nasty()),
         Failure::IsDirectory(nasty()),
         Failure::NotAFolder(nasty()),

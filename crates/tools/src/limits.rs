@@ -518,6 +518,8 @@ pub const MAX_DEPENDENCY_VERSIONS: usize = 8;
 
 /// Characters of a question that are looked at; of a longer one the last.
 pub const MAX_SEARCH_QUERY_CHARS: usize = 4_000;
+/// So many of them from its beginning, if it is longer; the others from its end.
+pub const SEARCH_QUERY_FIRST_CHARS: usize = 1_500;
 /// Different words that are looked for in one question.
 pub const MAX_SEARCH_TERMS: usize = 512;
 /// Characters of one text of a tool that are searched.

@@ -23,6 +23,7 @@ fn order(messages: &[Json], is_snapshot: bool, newest: i64) -> String {
     };
     let sent = opening(&Opening {
         system_prompt: "You write",
+        skills: "Skills: tea",
         manifest: "Tools: none",
         messages,
         is_snapshot,
@@ -31,9 +32,9 @@ fn order(messages: &[Json], is_snapshot: bool, newest: i64) -> String {
         locale: Locale::En,
     });
     let one = |message: &Json| match message["content"].as_str() {
-        Some("You write\n\nTools: none\n\nYour private state:\n{\"mood\":\"calm\"}") => {
-            "*".to_owned()
-        }
+        Some(
+            "You write\n\nSkills: tea\n\nTools: none\n\nYour private state:\n{\"mood\":\"calm\"}",
+        ) => "*".to_owned(),
         _ => message["content"].to_string(),
     };
     sent.iter().map(one).collect::<Vec<_>>().join(" ")
@@ -59,6 +60,7 @@ fn instructions_follow_those_that_were_there() {
 fn nothing_is_said_where_there_is_nothing_to_say() {
     let sent = opening(&Opening {
         system_prompt: " ",
+        skills: "",
         manifest: "",
         messages: &said(&["user"]),
         is_snapshot: false,

@@ -11,6 +11,8 @@ use crate::profile::ContextPolicy;
 pub struct Opening<'a> {
     /// Who the agent is and how it works.
     pub system_prompt: &'a str,
+    /// The skills that it may read, as text; empty where it has none.
+    pub skills: &'a str,
     /// The tools as text; empty where they are offered natively.
     pub manifest: &'a str,
     /// The conversation so far: of a prompt snapshot, or one message of the user.
@@ -74,12 +76,17 @@ fn system(parts: &Opening<'_>) -> String {
             format!("{head}\n{}", told(state, parts.locale))
         }
     };
-    [parts.system_prompt, parts.manifest, state.as_str()]
-        .map(str::trim)
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join("\n\n")
+    [
+        parts.system_prompt,
+        parts.skills,
+        parts.manifest,
+        state.as_str(),
+    ]
+    .map(str::trim)
+    .into_iter()
+    .filter(|part| !part.is_empty())
+    .collect::<Vec<_>>()
+    .join("\n\n")
 }
 
 /// All of it, or the fields that there is room for and the names of the others.

@@ -14,9 +14,9 @@ use super::AgentError;
 use super::reading::RunReader;
 use super::retelling::Retelling;
 use super::runtime::AgentRuntime;
-use crate::limits::{DIFF_TIME, MAX_DIFF_PATHS, MAX_DIFF_READ_BYTES};
+use crate::limits::{DIFF_TIME, MAX_DIFF_PATHS};
 use crate::run::{Input, names};
-use crate::workspace::diff::{self, Change, Content, ContentsAtHand, DiffTotals, FileDiff};
+use crate::workspace::diff::{self, Content, ContentsAtHand, DiffTotals, FileDiff};
 use crate::workspace::state::FileInfo;
 use crate::workspace::{ROOTS, WorkspacePath};
 
@@ -132,13 +132,13 @@ impl RunReader {
         asked: Vec<String>,
     ) -> Result<(Vec<FileDiff>, DiffTotals), AgentError> {
         let changes = diff::changes(from, to, &asked);
-        let contents = self.contents_of(&changes).await;
+        let contents = self.contents_of(diff::to_read(&changes, &asked)).await;
         let deadline = Instant::now() + DIFF_TIME;
         let compared = tokio::task::spawn_blocking(move || {
             let mut changes = changes;
             diff::find_renames(&mut changes, &contents, Some(deadline));
             changes.retain(|change| diff::is_wanted(change, &asked));
-            diff::compare(&changes, &contents, Some(deadline))
+            diff::compare(&changes, &contents, &asked, Some(deadline))
         });
         compared
             .await
@@ -190,23 +190,13 @@ impl RunReader {
         Ok(None)
     }
 
-    /// As much of it as is read at once. What is gone spoils the comparison of its file alone.
-    async fn contents_of(&self, changes: &[Change]) -> ContentsAtHand {
+    /// What is gone spoils the comparison of its file alone.
+    async fn contents_of(&self, files: Vec<&TreeFile>) -> ContentsAtHand {
         let mut contents = ContentsAtHand::new();
-        let mut left = MAX_DIFF_READ_BYTES;
-        for file in changes.iter().flat_map(Change::wanted) {
-            if contents.contains_key(&file.sha256) {
-                continue;
-            }
-            let content = match left.checked_sub(file.bytes) {
-                None => Content::Unread,
-                Some(rest) => {
-                    left = rest;
-                    match self.contents.blob(&file.sha256).await {
-                        Ok(Some(bytes)) => Content::of(&bytes),
-                        Ok(None) | Err(_) => Content::Missing,
-                    }
-                }
+        for file in files {
+            let content = match self.contents.blob(&file.sha256).await {
+                Ok(Some(bytes)) => Content::of(&bytes),
+                Ok(None) | Err(_) => Content::Missing,
             };
             contents.insert(file.sha256.clone(), content);
         }

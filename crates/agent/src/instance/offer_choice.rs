@@ -17,6 +17,8 @@ pub(super) struct Always {
     pins: Vec<Pattern>,
     /// The tools of its workspace: it writes with them, or its instructions speak of them.
     workspace: bool,
+    /// It has skills, and is told so.
+    skills: bool,
 }
 
 impl Always {
@@ -27,6 +29,7 @@ impl Always {
         Self {
             pins: pins.iter().map(Pattern::new).collect(),
             workspace: !answers || !own_words,
+            skills: !created.skills.effective.is_empty(),
         }
     }
 
@@ -36,8 +39,19 @@ impl Always {
             let mut names = std::iter::once(&tool.id).chain(&tool.aliases);
             names.any(|name| self.pins.iter().any(|pin| pin.matches(name.as_str())))
         };
-        (self.workspace && id.starts_with("workspace.")) || is_pinned()
+        (self.workspace && id.starts_with("workspace."))
+            || (self.skills && is_of_skills(id))
+            || is_pinned()
     }
+
+    /// Whether it can be of use at all: without skills there is nothing to read.
+    pub(super) fn is_of_use(&self, id: &str) -> bool {
+        self.skills || !is_of_skills(id)
+    }
+}
+
+fn is_of_skills(id: &str) -> bool {
+    id.starts_with("skill.")
 }
 
 /// Whether there are so few that the model is told of all.

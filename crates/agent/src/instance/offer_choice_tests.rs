@@ -88,6 +88,30 @@ fn pins_and_the_workspace_of_a_writer_are_always_told() {
 }
 
 #[test]
+fn whoever_has_skills_is_told_how_to_read_them() {
+    let mut created = created();
+    let other = tools(&["skill.list", "skill.read", "skills.other"]);
+    let told = |created: &Created| {
+        let always = Always::of(created, true);
+        let each = other.iter();
+        each.map(|tool| (always.has(tool), always.is_of_use(tool.id.as_str())))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        told(&created),
+        [(false, false), (false, false), (false, true)]
+    );
+    created.skills.effective = vec![crate::skills::RunSkill {
+        name: "tea".to_owned(),
+        description: "Makes tea.".to_owned(),
+        scope: crate::skills::SkillScope::Global,
+        installed_hash: String::new(),
+        is_on_request: false,
+    }];
+    assert_eq!(told(&created), [(true, true), (true, true), (false, true)]);
+}
+
+#[test]
 fn the_task_is_what_was_said_last_and_a_little_of_what_came_before() {
     let mut created = created();
     created.messages = vec![

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use innkeeper_protocol::{Extent, Outcome, ToolDefinition, render_part};
+use innkeeper_protocol::{Extent, Outcome, Pattern, ToolDefinition, render_part};
 use innkeeper_tools::builtin::search::SEARCH;
 use innkeeper_tools::registry::Lookup;
 use serde_json::Value as Json;
@@ -111,6 +111,7 @@ impl AgentInstance {
         let lately = self.tools.used_lately(most).await;
         let fitting = found.iter().map(|found| found.tool.id.as_str());
         let fitting = fitting.chain(lately.iter().map(|tool| tool.id.as_str()));
+        let fitting = fitting.filter(|id| always.is_of_use(id));
         let chosen = offer_choice::choose(offer.usual(), rules, is_always, fitting);
         let left_out = offer.usual().len() - chosen.len();
         Ok((Arc::new(chosen), left_out))
@@ -178,7 +179,7 @@ impl AgentInstance {
 }
 
 fn is_search_pinned(pins: &[String]) -> bool {
-    pins.iter().any(|pin| pin == SEARCH)
+    pins.iter().any(|pin| Pattern::new(pin).matches(SEARCH))
 }
 
 /// Ids, each once, in the order of the calls.

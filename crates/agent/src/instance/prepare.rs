@@ -67,8 +67,15 @@ impl AgentInstance {
         let private_state = self.states.private_state(&self.session).await?;
         let locale = self.shared.parts.locale;
         let manifest = self.manifest(tools, created.profile.agent.protocol);
+        // Of skills that it cannot read it is told nothing.
+        let can_read = tools.iter().any(|tool| tool.id.as_str() == "skill.read");
+        let skills = match can_read {
+            true => created.skills.told(locale),
+            false => String::new(),
+        };
         Ok(context::opening(&Opening {
             system_prompt: &crate::profile::system_prompt(&created.profile, locale),
+            skills: &skills,
             manifest: &manifest,
             messages: &created.messages,
             is_snapshot: created.is_snapshot,

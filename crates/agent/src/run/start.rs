@@ -180,7 +180,7 @@ fn created_events(created: &Created) -> Out {
                 _ => created.skills.refs(),
             },
             effective_skills: created.skills.effective.iter().map(told).collect(),
-            extra: Map::new(),
+            extra: created.skills.extra(),
         })),
     ];
     if let Some(intent) = &created.generation_intent {

@@ -11,6 +11,7 @@ use rawzip::{
 };
 
 use super::error::SkillError;
+use super::front::SKILL_MD;
 use super::path::skill_path;
 use super::source::{Item, Source, Top, arranged, check_size};
 use crate::limits::{MAX_SKILL_ARCHIVE_BYTES, MAX_SKILL_ENTRIES, MAX_SKILL_RATIO};
@@ -39,6 +40,18 @@ impl Archive {
         if !about.is_file() {
             let message = format!("'{}' is no plain file", quoted(&shown));
             return Err(SkillError::package("skill.archive_invalid", message));
+        }
+        if path
+            .file_name()
+            .is_some_and(|name| name.eq_ignore_ascii_case(SKILL_MD))
+        {
+            return Err(SkillError::package(
+                "skill.archive_invalid",
+                format!(
+                    "'{}' is a file of a skill and not all of it: give the folder that it lies in",
+                    quoted(&shown)
+                ),
+            ));
         }
         let file = File::open(path).map_err(failed)?;
         Self::of(Box::new(FileReader::from(file)), about.len())

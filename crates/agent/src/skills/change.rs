@@ -13,11 +13,12 @@ use super::front::{self, SKILL_MD};
 use super::house::{SkillSummary, Skills, requested};
 use super::import::{Conflict, ConflictStrategy, InstallAction, Installed, There, decided};
 use super::manifest::{self, MANIFEST};
-use super::package::hex;
+use super::package::{Package, hex};
 use super::path::{Paths, check_name, skill_path};
-use super::scope::{SkillFilter, SkillScope};
+use super::scope::SkillScope;
+use super::shelf::Changing;
 use super::source::{Source as _, check_size, check_total};
-use crate::limits::{MAX_SKILL_FILE_BYTES, MAX_SKILL_FILES};
+use crate::limits::{MAX_SKILL_FILE_BYTES, MAX_SKILL_FILES, MAX_SKILLS_OF_SCOPE};
 
 /// A file that is to be written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -94,8 +95,12 @@ impl Skills {
         scope.check()?;
         check_name(name)?;
         let changing = self.0.shelf.change()?;
-        if self.0.shelf.skill(scope, name)?.is_none() {
-            return Err(SkillError::no_skill(name, &scope.to_string()));
+        match self.0.shelf.skill(scope, name) {
+            Ok(None) => return Err(SkillError::no_skill(name, &scope.to_string())),
+            Ok(Some(_)) => {}
+            // Whatever lies in its place can be taken away.
+            Err(error) if error.code == ErrorCode::SkillInvalidPackage => {}
+            Err(error) => return Err(error),
         }
         changing.stage()?.remove(scope, name)
     }
@@ -127,29 +132,36 @@ impl Skills {
                 skill: summary,
             });
         }
-        let found = match self.there(to, name)? {
-            There::Nothing => Conflict::New,
-            There::Skill(there) if there.installed_hash == moved.installed_hash => Conflict::Same,
-            There::Skill(_) | There::Broken => Conflict::Different,
-        };
+        let found = self.found_there(to, name, Some(&moved))?;
         let action = decided(found, strategy, name, to)?;
-        let stage = changing.stage()?;
-        match action {
-            InstallAction::Installed | InstallAction::Replaced => {
-                if found == Conflict::New {
-                    self.check_room(to)?;
-                }
-                stage.carry(name, from, to)?;
-            }
-            InstallAction::AlreadyInstalled => stage.remove(from, name)?,
-            InstallAction::Skipped => {}
+        if found == Conflict::New {
+            self.check_room(to)?;
         }
+        carry(&changing, name, (from, to), action)?;
         Ok(Installed {
             action,
             skill: match action {
                 InstallAction::Skipped => SkillSummary::of(&moved, from),
                 _ => summary,
             },
+        })
+    }
+
+    /// `moved`: nothing of what cannot be used, which is like no other.
+    fn found_there(
+        &self,
+        to: &SkillScope,
+        name: &str,
+        moved: Option<&Package>,
+    ) -> Result<Conflict, SkillError> {
+        Ok(match self.there(to, name)? {
+            There::Nothing => Conflict::New,
+            There::Skill(there)
+                if moved.is_some_and(|moved| there.installed_hash == moved.installed_hash) =>
+            {
+                Conflict::Same
+            }
+            There::Skill(_) | There::Broken => Conflict::Different,
         })
     }
 
@@ -169,25 +181,64 @@ impl Skills {
                 ),
             ));
         }
-        let list = self.list(&SkillFilter::Of(from.clone()))?;
-        // All or none: what would stop half-way is seen before.
-        if strategy.is_none() {
-            for skill in &list.skills {
-                let there = self.there(to, &skill.about.name)?;
-                let is_other = match there {
-                    There::Nothing => false,
-                    There::Skill(there) => there.installed_hash != skill.installed_hash,
-                    There::Broken => true,
-                };
-                if is_other {
-                    decided(Conflict::Different, None, &skill.about.name, to)?;
-                }
-            }
+        from.check()?;
+        to.check()?;
+        if from == to {
+            return Ok(Vec::new());
         }
-        let moved = list.skills.iter();
-        moved
-            .map(|skill| self.move_to(&skill.about.name, from, to, strategy))
-            .collect()
+        let changing = self.0.shelf.change()?;
+        // All or none: nobody else changes anything meanwhile, and what would stop half-way is seen before.
+        let mut plan = Vec::new();
+        for name in self.0.shelf.names(from)? {
+            let moved = match self.there(from, &name)? {
+                There::Skill(package) => Some(package),
+                There::Broken => None,
+                There::Nothing => continue,
+            };
+            let found = self.found_there(to, &name, moved.as_deref())?;
+            let action = decided(found, strategy, &name, to)?;
+            plan.push((name, moved, found, action));
+        }
+        let new = plan
+            .iter()
+            .filter(|(_, _, found, _)| *found == Conflict::New);
+        let room = MAX_SKILLS_OF_SCOPE.saturating_sub(self.0.shelf.names(to)?.len());
+        if new.count() > room {
+            return Err(SkillError::too_many_skills(to));
+        }
+        let (mut done, all) = (Vec::new(), plan.len());
+        for (at, (name, moved, _, action)) in plan.into_iter().enumerate() {
+            carry(&changing, &name, (from, to), action).map_err(|mut error| {
+                error.message.push_str(&format!(
+                    "; {at} of {all} skills have been moved, the others are where they were"
+                ));
+                error
+            })?;
+            // One that cannot be used goes along, and is told of where it is now.
+            done.extend(moved.map(|moved| Installed {
+                action,
+                skill: match action {
+                    InstallAction::Skipped => SkillSummary::of(&moved, from),
+                    _ => SkillSummary::of(&moved, to),
+                },
+            }));
+        }
+        Ok(done)
+    }
+}
+
+/// Does what was decided about one skill.
+fn carry(
+    changing: &Changing<'_>,
+    name: &str,
+    (from, to): (&SkillScope, &SkillScope),
+    action: InstallAction,
+) -> Result<(), SkillError> {
+    let stage = changing.stage()?;
+    match action {
+        InstallAction::Installed | InstallAction::Replaced => stage.carry(name, from, to),
+        InstallAction::AlreadyInstalled => stage.remove(from, name),
+        InstallAction::Skipped => Ok(()),
     }
 }
 

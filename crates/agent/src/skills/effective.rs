@@ -21,6 +21,9 @@ pub struct RunSkills {
     pub scopes: Vec<SkillScope>,
     /// Those that the agent may see, by name.
     pub effective: Vec<RunSkill>,
+    /// Why there are none, where they could not be looked up and the run went without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issue: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,11 +33,22 @@ pub struct RunSkill {
     pub description: String,
     pub scope: SkillScope,
     pub installed_hash: String,
+    /// To be used only where somebody asks for it: the agent is not told of it by itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_on_request: bool,
 }
 
 impl RunSkills {
     pub fn is_empty(&self) -> bool {
         self.scopes.is_empty() && self.effective.is_empty()
+    }
+
+    /// What else hosts are told.
+    pub(crate) fn extra(&self) -> Map<String, Json> {
+        let issue = self.issue.iter();
+        issue
+            .map(|issue| ("issue".to_owned(), json!(issue)))
+            .collect()
     }
 
     /// What hosts are told of the scopes beyond those that every run has.
@@ -201,31 +215,57 @@ impl Skills {
         scopes: Vec<SkillScope>,
         rules: &SkillRules,
     ) -> Result<RunSkills, AgentError> {
-        let (found, issues) = self.in_scopes(&scopes)?;
-        for name in rules.visible.iter().filter(|name| *name != "*") {
+        let none = |scopes, issue| RunSkills {
+            scopes,
+            effective: Vec::new(),
+            issue,
+        };
+        if rules.deny.iter().any(|name| name == "*") {
+            return Ok(none(scopes, None));
+        }
+        let named = || rules.visible.iter().filter(|name| *name != "*");
+        let (found, issues) = match self.in_scopes(&scopes, rules) {
+            Ok(found) => found,
+            // A run that needs none of them goes without.
+            Err(error) if named().all(|name| rules.sight(name) != Sight::Visible) => {
+                return Ok(none(scopes, Some(error.message)));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        for name in named() {
             if !found.contains_key(name) && rules.sight(name) == Sight::Visible {
                 return Err(missing(name, &issues));
             }
         }
-        let mut effective: Vec<RunSkill> = found.into_values().collect();
-        effective.retain(|skill| rules.sight(&skill.name) == Sight::Visible);
-        Ok(RunSkills { scopes, effective })
+        let effective = found.into_values().collect();
+        Ok(RunSkills {
+            scopes,
+            effective,
+            issue: None,
+        })
     }
 
+    /// Those that the rules show; others are not even read.
     fn in_scopes(
         &self,
         scopes: &[SkillScope],
+        rules: &SkillRules,
     ) -> Result<(BTreeMap<String, RunSkill>, Vec<SkillIssue>), SkillError> {
         let open = self.0.shelf.open()?;
         let (mut found, mut all_issues) = (BTreeMap::new(), Vec::new());
         for scope in scopes {
-            let (skills, issues) = self.of_scope(scope, &open)?;
+            let is_visible = |name: &str| rules.sight(name) == Sight::Visible;
+            let (skills, issues) = self.of_scope(scope, &open, is_visible)?;
             for package in skills {
                 let skill = RunSkill {
                     name: package.about.name.clone(),
                     description: package.about.description.clone(),
                     scope: scope.clone(),
                     installed_hash: package.installed_hash.clone(),
+                    is_on_request: package
+                        .manifest
+                        .as_ref()
+                        .is_some_and(|manifest| manifest.allow_implicit_invocation == Some(false)),
                 };
                 found.insert(skill.name.clone(), skill);
             }

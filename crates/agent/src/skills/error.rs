@@ -5,7 +5,9 @@ use std::io;
 use innkeeper_protocol::ErrorCode;
 use innkeeper_tools::ToolError;
 
+use super::scope::SkillScope;
 use crate::instance::AgentError;
+use crate::limits::MAX_SKILLS_OF_SCOPE;
 use crate::workspace::{PathFault, quoted};
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -41,6 +43,10 @@ impl SkillError {
     }
 
     pub(crate) fn path(text: &str, why: PathFault) -> Self {
+        // A skill has other files than a workspace.
+        let why = why
+            .to_string()
+            .replace("output/main.md", "references/more.md");
         let message = format!("'{}' is no path of a file: {why}", quoted(text));
         Self::package("skill.path_invalid", message)
     }
@@ -56,6 +62,17 @@ impl SkillError {
         )
     }
 
+    /// Something lies in the place of a skill, and is no folder.
+    pub(crate) fn no_folder(place: &str) -> Self {
+        Self::package(
+            "skill.not_plain",
+            format!(
+                "'{}' is a link or no folder: put the folder itself there, or delete it",
+                quoted(place)
+            ),
+        )
+    }
+
     pub(crate) fn no_skill(name: &str, scope: &str) -> Self {
         Self::new(
             ErrorCode::SkillNotFound,
@@ -63,6 +80,15 @@ impl SkillError {
                 "there is no skill '{}' in the scope {}: `innkeeper skills list` shows those there are",
                 quoted(name),
                 quoted(scope)
+            ),
+        )
+    }
+
+    pub(crate) fn too_many_skills(scope: &SkillScope) -> Self {
+        Self::request(
+            "skill.too_many_skills",
+            format!(
+                "the scope {scope} has room for {MAX_SKILLS_OF_SCOPE} skills: delete some first"
             ),
         )
     }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 use std::path::Path;
+use std::time::SystemTime;
 
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::ambient_authority;
@@ -12,7 +13,7 @@ use super::error::SkillError;
 use super::path::is_litter;
 use super::source::{Item, Source, Top, arranged};
 use crate::limits::{MAX_SKILL_ENTRIES, MAX_WORKSPACE_PATH_SEGMENTS};
-use crate::workspace::quoted;
+use crate::workspace::{PathFault, quoted};
 
 pub(crate) struct Folder {
     dir: Dir,
@@ -27,10 +28,10 @@ impl Folder {
         let shown = path.to_string_lossy();
         let dir = Dir::open_ambient_dir(path, ambient_authority())
             .map_err(|error| SkillError::storage(&shown, "opened as a folder", &error))?;
-        Self::of(dir, &shown)
+        Self::of(dir, &shown, SystemTime::now())
     }
 
-    pub(crate) fn of(dir: Dir, place: &str) -> Result<Self, SkillError> {
+    pub(crate) fn of(dir: Dir, place: &str, now: SystemTime) -> Result<Self, SkillError> {
         let mut walk = Walk {
             place,
             found: Vec::new(),
@@ -48,12 +49,13 @@ impl Folder {
                 .modified()
                 .ok()
                 .map(cap_std::time::SystemTime::into_std);
-            latest = latest.max(changed);
-            hasher.update(format!("{changed:?}{}", finer(about)));
+            let (inode, touched) = finer(about);
+            latest = latest.max(changed).max(touched);
+            hasher.update(format!("{changed:?} {inode} {touched:?}"));
         }
         // A clock ticks in steps: what changed just now may change again within the same step.
-        let is_old =
-            latest.is_none_or(|latest| latest.elapsed().is_ok_and(|age| age.as_secs() > 2));
+        let age = |latest| now.duration_since(latest).ok();
+        let is_old = latest.is_none_or(|latest| age(latest).is_some_and(|age| age.as_secs() > 2));
         let found = walk.found.into_iter();
         let found = found.map(|(path, about)| (path, about.len(), ())).collect();
         let (items, _) = arranged(found, Top::Kept)?;
@@ -65,16 +67,20 @@ impl Folder {
     }
 }
 
+/// Which file it is, and when anything about it was changed last: a time that nobody can set.
 #[cfg(unix)]
-fn finer(about: &Metadata) -> String {
+fn finer(about: &Metadata) -> (u64, Option<SystemTime>) {
     use cap_std::fs::MetadataExt;
 
-    format!("{} {} {}", about.ino(), about.ctime(), about.ctime_nsec())
+    let seconds = u64::try_from(about.ctime()).unwrap_or_default();
+    let nanos = u32::try_from(about.ctime_nsec()).unwrap_or_default();
+    let touched = SystemTime::UNIX_EPOCH.checked_add(std::time::Duration::new(seconds, nanos));
+    (about.ino(), touched)
 }
 
 #[cfg(not(unix))]
-fn finer(_: &Metadata) -> String {
-    String::new()
+fn finer(_: &Metadata) -> (u64, Option<SystemTime>) {
+    (0, None)
 }
 
 impl Source for Folder {
@@ -161,12 +167,26 @@ impl Walk<'_> {
             if is_litter(name) {
                 continue;
             }
+            // It would be taken for a slash, and another file looked for.
+            if name.contains('\\') {
+                return Err(SkillError::package(
+                    "skill.path_invalid",
+                    format!(
+                        "'{}' has a backslash in its name: rename it",
+                        quoted(&format!("{below}{name}"))
+                    ),
+                ));
+            }
+            if depth > MAX_WORKSPACE_PATH_SEGMENTS {
+                let path = format!("{below}{name}");
+                return Err(SkillError::path(&path, PathFault::TooDeep));
+            }
             self.seen += 1;
-            if self.seen > MAX_SKILL_ENTRIES || depth > MAX_WORKSPACE_PATH_SEGMENTS {
+            if self.seen > MAX_SKILL_ENTRIES {
                 return Err(SkillError::package(
                     "skill.too_many_files",
                     format!(
-                        "'{}' has more than {MAX_SKILL_ENTRIES} files and folders, or they lie more than {MAX_WORKSPACE_PATH_SEGMENTS} deep: is it the folder of one skill?",
+                        "'{}' has more than {MAX_SKILL_ENTRIES} files and folders: is it the folder of one skill?",
                         quoted(self.place)
                     ),
                 ));

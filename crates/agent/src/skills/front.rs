@@ -1,7 +1,7 @@
 //! `SKILL.md`: what its front matter says about a skill.
 
-use innkeeper_yaml::{Bounds, Node, Value, Why};
-use serde::Serialize;
+use innkeeper_yaml::{Bounds, Node, Position, Value, Why};
+use serde::{Deserialize, Serialize};
 
 use super::error::SkillError;
 use super::path::is_skill_name;
@@ -19,8 +19,8 @@ const BOUNDS: Bounds = Bounds {
     nodes: 4_000,
 };
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct SkillAbout {
     pub name: String,
     pub description: String,
@@ -63,12 +63,12 @@ pub(crate) fn read(text: &str) -> Result<SkillAbout, SkillError> {
         Some(other) => return Err(invalid(format!("metadata is {}, not fields", other.kind()))),
     };
     Ok(SkillAbout {
-        name: name(node.get("name"))?,
+        name: name(front, node.get("name"))?,
         description: description(node.get("description"))?,
-        license: word("license", node.get("license"))?,
-        author: word("metadata.author", metadata.get("author"))?,
-        version: word("metadata.version", metadata.get("version"))?,
-        tags: tags(metadata.get("tags"))?,
+        license: word(front, "license", node.get("license"))?,
+        author: word(front, "metadata.author", metadata.get("author"))?,
+        version: word(front, "metadata.version", metadata.get("version"))?,
+        tags: tags(front, metadata.get("tags"))?,
     })
 }
 
@@ -112,8 +112,8 @@ fn invalid(why: String) -> SkillError {
     )
 }
 
-fn name(node: Option<&Node>) -> Result<String, SkillError> {
-    let given = word("name", node)?.unwrap_or_default();
+fn name(front: &str, node: Option<&Node>) -> Result<String, SkillError> {
+    let given = word(front, "name", node)?.unwrap_or_default();
     match is_skill_name(&given) {
         true => Ok(given),
         false => Err(SkillError::package(
@@ -147,12 +147,14 @@ fn description(node: Option<&Node>) -> Result<String, SkillError> {
     Ok(given.to_owned())
 }
 
-/// Versions are often written as numbers.
-fn word(field: &str, node: Option<&Node>) -> Result<Option<String>, SkillError> {
-    let text = match node.map(|node| &node.value) {
-        None | Some(Value::Null) => return Ok(None),
-        Some(Value::Text(text)) => text.trim().to_owned(),
-        Some(Value::Number(number)) => number.to_string(),
+/// Versions are often written as numbers, and are meant as they are written: 1.10 is not 1.1.
+fn word(front: &str, field: &str, node: Option<&Node>) -> Result<Option<String>, SkillError> {
+    let text = match node.map(|node| (&node.value, node.position)) {
+        None | Some((Value::Null, _)) => return Ok(None),
+        Some((Value::Text(text), _)) => text.trim().to_owned(),
+        Some((Value::Number(number), at)) => {
+            written(front, at).unwrap_or_else(|| number.to_string())
+        }
         Some(_) => return Err(invalid(format!("{field} has to be a text"))),
     };
     if text.chars().nth(MAX_SKILL_WORD_CHARS).is_some() {
@@ -162,18 +164,30 @@ fn word(field: &str, node: Option<&Node>) -> Result<Option<String>, SkillError> 
     Ok(Some(text).filter(|text| !text.is_empty()))
 }
 
+/// A number as it stands there.
+fn written(front: &str, at: Position) -> Option<String> {
+    let line = front.lines().nth(at.line.checked_sub(1)?)?;
+    let of_number = |c: &char| c.is_ascii_alphanumeric() || "+-._".contains(*c);
+    let text: String = line
+        .chars()
+        .skip(at.column.checked_sub(1)?)
+        .take_while(of_number)
+        .collect();
+    (!text.is_empty()).then_some(text)
+}
+
 /// A list, or words with commas between them.
-fn tags(node: Option<&Node>) -> Result<Vec<String>, SkillError> {
+fn tags(front: &str, node: Option<&Node>) -> Result<Vec<String>, SkillError> {
     let mut tags = Vec::new();
     match node.map(|node| &node.value) {
         None | Some(Value::Null) => {}
         Some(Value::List(items)) => {
             for item in items {
-                tags.extend(word("metadata.tags", Some(item))?);
+                tags.extend(word(front, "metadata.tags", Some(item))?);
             }
         }
         Some(_) => {
-            let all = word("metadata.tags", node)?.unwrap_or_default();
+            let all = word(front, "metadata.tags", node)?.unwrap_or_default();
             let words = all.split(',').map(str::trim);
             tags.extend(words.filter(|word| !word.is_empty()).map(str::to_owned));
         }

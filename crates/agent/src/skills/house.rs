@@ -3,9 +3,10 @@
 //! Everything here works on files and may wait for them: whoever is async asks from a thread of its own.
 
 use std::collections::HashMap;
-use std::io::{Read as _, Write};
+use std::io::Read as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,14 +15,18 @@ use serde::Serialize;
 use super::error::SkillError;
 use super::folder::{Folder, open_file};
 use super::front::SkillAbout;
+use super::index;
 use super::manifest::SkillManifest;
 use super::pack::pack;
 use super::package::{Package, SkillFile, inspect};
 use super::path::{check_name, skill_path};
 use super::read::{NoPiece, Part, Piece};
 use super::scope::{SkillFilter, SkillScope};
-use super::shelf::{Open, Shelf};
-use crate::limits::{MAX_KNOWN_SKILLS, MAX_SKILL_FILE_BYTES, MAX_SKILL_READ_CHARS};
+use super::shelf::{Open, Shelf, Stray};
+use crate::limits::{
+    MAX_KNOWN_SKILLS, MAX_SKILL_FILE_BYTES, MAX_SKILL_NAME_CHARS, MAX_SKILL_READ_CHARS,
+};
+use crate::workspace::quoted;
 
 /// Cheap to clone; clones are the same.
 #[derive(Clone)]
@@ -103,7 +108,16 @@ pub struct SkillText {
     pub piece: Piece,
 }
 
-/// A skill as an archive.
+/// A skill as an archive, in at most [`crate::limits::MAX_SKILL_ARCHIVE_BYTES`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillArchive {
+    /// What it should be called.
+    pub file_name: String,
+    pub bytes: Vec<u8>,
+    pub sha256: String,
+}
+
+/// The same, for hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillExport {
@@ -115,8 +129,12 @@ pub struct SkillExport {
 impl Skills {
     /// Those below a home, which need not be there yet.
     pub fn new(home: &Path) -> Self {
+        Self::with_clock(home, SystemTime::now)
+    }
+
+    pub(super) fn with_clock(home: &Path, clock: fn() -> SystemTime) -> Self {
         Self(Arc::new(Inner {
-            shelf: Shelf::new(home),
+            shelf: Shelf::new(home, clock),
             known: Mutex::default(),
         }))
     }
@@ -133,7 +151,7 @@ impl Skills {
         };
         let mut list = SkillList::default();
         for scope in &scopes {
-            let (skills, issues) = self.of_scope(scope, &open)?;
+            let (skills, issues) = self.of_scope(scope, &open, |_| true)?;
             let skills = skills
                 .iter()
                 .map(|package| SkillSummary::of(package, scope));
@@ -143,7 +161,7 @@ impl Skills {
         list.issues.extend(unknown.into_iter().map(|folder| SkillIssue {
             scope: None,
             message: format!(
-                "nobody knows which scope the folder '{folder}' belongs to: import its skills anew and remove it"
+                "nobody knows which scope the folder '{folder}' belongs to: import one of its skills into that scope once more, and it is known again"
             ),
             reason: Some("skill.scope_unknown".to_owned()),
             name: folder,
@@ -155,9 +173,17 @@ impl Skills {
         &self,
         scope: &SkillScope,
         open: &Open,
+        is_wanted: impl Fn(&str) -> bool,
     ) -> Result<(Vec<Arc<Package>>, Vec<SkillIssue>), SkillError> {
-        let (mut skills, mut issues) = (Vec::new(), Vec::new());
-        for name in self.0.shelf.names(scope)? {
+        let mut skills = Vec::new();
+        let strays = self.0.shelf.strays(scope)?;
+        let mut issues: Vec<SkillIssue> = strays
+            .into_iter()
+            .map(|stray| self.no_skill(scope, stray))
+            .collect();
+        // What nobody wants to see is not read either.
+        let names = self.0.shelf.names(scope)?;
+        for name in names.into_iter().filter(|name| is_wanted(name)) {
             match self.package(scope, &name, open) {
                 Ok(Some((package, _))) => skills.push(package),
                 Ok(None) => {}
@@ -172,6 +198,25 @@ impl Skills {
         Ok((skills, issues))
     }
 
+    fn no_skill(&self, scope: &SkillScope, stray: Stray) -> SkillIssue {
+        let error = match stray.is_folder {
+            false => SkillError::no_folder(&self.0.shelf.shown(scope, &stray.name)),
+            true => SkillError::package(
+                "skill.name_invalid",
+                format!(
+                    "the folder '{}' has no name of a skill: use 1 to {MAX_SKILL_NAME_CHARS} lower-case letters, digits, '-' and '_'",
+                    quoted(&stray.name)
+                ),
+            ),
+        };
+        SkillIssue {
+            scope: Some(scope.clone()),
+            name: stray.name,
+            reason: error.reason.map(str::to_owned),
+            message: error.message,
+        }
+    }
+
     /// A skill that is installed, whole and as it is now.
     pub(super) fn package(
         &self,
@@ -184,13 +229,18 @@ impl Skills {
             return Ok(None);
         };
         let key = (scope.folder(), name.to_owned());
-        if let Some(mark) = folder.mark
-            && let Some(known) = self.known().get(&key)
-            && known.mark == mark
-        {
-            return Ok(Some((known.package.clone(), folder)));
+        if let Some(package) = folder.mark.and_then(|mark| self.known_as(&key, mark)) {
+            return Ok(Some((package, folder)));
         }
-        let package = Arc::new(inspect(&folder, &mut |_| {})?);
+        let remembered = folder
+            .mark
+            .filter(|_| index::IS_SURE)
+            .and_then(|mark| index::read(&self.0.shelf.remembered(scope, name)?, name, &mark));
+        let is_new = remembered.is_none();
+        let package = match remembered {
+            Some(package) => Arc::new(package),
+            None => Arc::new(inspect(&folder, &mut |_| {})?),
+        };
         if package.about.name != name {
             return Err(SkillError::package(
                 "skill.name_mismatch",
@@ -201,6 +251,13 @@ impl Skills {
             ));
         }
         if let Some(mark) = folder.mark {
+            if is_new && index::IS_SURE {
+                // Where nothing can be written, it is looked at again.
+                let _ = self
+                    .0
+                    .shelf
+                    .remember(scope, name, &index::written(&package, &mark));
+            }
             let mut known = self.known();
             if known.len() >= MAX_KNOWN_SKILLS {
                 known.clear();
@@ -214,6 +271,12 @@ impl Skills {
             );
         }
         Ok(Some((package, folder)))
+    }
+
+    fn known_as(&self, key: &Key, mark: [u8; 32]) -> Option<Arc<Package>> {
+        let known = self.known();
+        let known = known.get(key).filter(|known| known.mark == mark)?;
+        Some(known.package.clone())
     }
 
     fn known(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Known>> {
@@ -316,28 +379,27 @@ impl Skills {
         }
     }
 
-    /// The same skill gives the same bytes.
     pub fn export(&self, scope: &SkillScope, name: &str) -> Result<SkillExport, SkillError> {
-        let mut bytes = Vec::new();
-        let (file_name, sha256) = self.export_into(scope, name, &mut bytes)?;
+        let archive = self.archive(scope, name)?;
         Ok(SkillExport {
-            file_name,
-            content_base64: STANDARD.encode(bytes),
-            sha256,
+            file_name: archive.file_name,
+            content_base64: STANDARD.encode(archive.bytes),
+            sha256: archive.sha256,
         })
     }
 
-    /// Gives the name that the archive should have, and its hash.
-    pub fn export_into(
-        &self,
-        scope: &SkillScope,
-        name: &str,
-        out: &mut dyn Write,
-    ) -> Result<(String, String), SkillError> {
+    /// The same skill gives the same bytes. All of them are at hand before anything is done with them: whoever writes them
+    /// somewhere may have to wait, and nobody is to wait for that.
+    pub fn archive(&self, scope: &SkillScope, name: &str) -> Result<SkillArchive, SkillError> {
         let open = self.0.shelf.open()?;
         let (_, folder) = self.found(scope, name, &open)?;
-        let (sha256, _) = pack(name, &folder, out)?;
-        Ok((format!("{name}.zip"), sha256))
+        let mut bytes = Vec::new();
+        let (sha256, _) = pack(name, &folder, &mut bytes)?;
+        Ok(SkillArchive {
+            file_name: format!("{name}.zip"),
+            bytes,
+            sha256,
+        })
     }
 }
 

@@ -61,6 +61,7 @@ pub enum Conflict {
 pub enum InstallAction {
     Installed,
     Replaced,
+    /// The same is there already; of a move, it is gone from where it was.
     AlreadyInstalled,
     Skipped,
 }
@@ -178,6 +179,8 @@ impl Skills {
             let stage = changing.stage()?;
             unpack(&*source, &package, &stage.new_skill()?, told)?;
             stage.install(target, name)?;
+        } else {
+            changing.stage()?.claim(target)?;
         }
         let skill = match action {
             // What is there was left as it is.
@@ -190,12 +193,7 @@ impl Skills {
     pub(super) fn check_room(&self, scope: &SkillScope) -> Result<(), SkillError> {
         match self.0.shelf.names(scope)?.len() < MAX_SKILLS_OF_SCOPE {
             true => Ok(()),
-            false => Err(SkillError::request(
-                "skill.too_many_skills",
-                format!(
-                    "the scope {scope} has {MAX_SKILLS_OF_SCOPE} skills already: delete one first"
-                ),
-            )),
+            false => Err(SkillError::too_many_skills(scope)),
         }
     }
 

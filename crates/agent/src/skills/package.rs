@@ -1,17 +1,20 @@
 //! A package that was looked at: what it says about itself, its files, and the hash by which it is known.
 
+use cap_fs_ext::DirExt as _;
 use cap_std::fs::{Dir, OpenOptions};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use super::error::SkillError;
-use super::folder::made_parent;
+use super::folder::{made_parent, parent};
 use super::front::{self, SKILL_MD, SkillAbout};
 use super::manifest::{self, MANIFEST, SkillManifest};
+use super::shelf::sync;
 use super::source::{Source, read_through};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Package {
     pub(crate) about: SkillAbout,
     pub(crate) manifest: Option<SkillManifest>,
@@ -20,7 +23,7 @@ pub(crate) struct Package {
     pub(crate) installed_hash: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillFile {
     pub path: String,
@@ -121,7 +124,28 @@ pub(crate) fn unpack(
             of: package.files.len(),
         });
     }
+    sync_folders(package, dir);
     Ok(())
+}
+
+/// The names of the files are on disk too, not only what is in them.
+fn sync_folders(package: &Package, dir: &Dir) {
+    let mut folders = BTreeSet::new();
+    for file in &package.files {
+        let mut rest = file.path.as_str();
+        while let Some((folder, _)) = rest.rsplit_once('/') {
+            folders.insert(folder);
+            rest = folder;
+        }
+    }
+    for folder in folders {
+        if let Ok((parent, name)) = parent(dir, folder)
+            && let Ok(folder) = parent.open_dir_nofollow(&name)
+        {
+            sync(&folder);
+        }
+    }
+    sync(dir);
 }
 
 pub(crate) fn text<'b>(path: &str, bytes: &'b [u8]) -> Result<&'b str, SkillError> {

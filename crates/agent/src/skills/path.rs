@@ -1,13 +1,18 @@
 //! Names of skills, and paths of their files: the rules of the workspace, and a few more.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+
+use unicode_normalization::UnicodeNormalization as _;
 
 use super::error::SkillError;
 use crate::limits::MAX_SKILL_NAME_CHARS;
-use crate::workspace::{PathFault, WorkspacePath, quoted};
+use crate::workspace::{WorkspacePath, quoted};
 
 /// What a folder of somebody's work may hold and a package must not.
 const CLOSED: [&str; 3] = [".git", ".ssh", ".env"];
+
+/// Names that lead to no file on Windows, with whatever ending.
+const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 
 /// What file managers leave behind.
 const LITTER: [&str; 2] = ["__MACOSX", ".DS_Store"];
@@ -40,21 +45,57 @@ pub(crate) fn skill_path(text: &str) -> Result<WorkspacePath, SkillError> {
         );
         return Err(SkillError::package("skill.path_invalid", message));
     }
-    let is_closed = |name: &str| {
-        CLOSED
-            .iter()
-            .any(|closed| name.eq_ignore_ascii_case(closed))
+    for name in path.as_str().split('/') {
+        check_part(text, name)?;
+    }
+    Ok(path)
+}
+
+/// One name of a path: the same file on every system, and none that a package must not bring.
+fn check_part(path: &str, name: &str) -> Result<(), SkillError> {
+    let invalid = |why: &str| {
+        let message = format!("'{}' {why}: rename it", quoted(path));
+        Err(SkillError::package("skill.path_invalid", message))
     };
-    match path.as_str().split('/').find(|name| is_closed(name)) {
-        None => Ok(path),
-        Some(name) => Err(SkillError::package(
+    if name.contains(':') {
+        return invalid("has a colon in a name, which is no part of a name on every system");
+    }
+    if name.ends_with(['.', ' ']) {
+        return invalid(
+            "has a name that ends with a dot or a blank, which some systems leave away",
+        );
+    }
+    let stem = name.split('.').next().unwrap_or(name).trim_end();
+    if is_device(stem) {
+        return invalid("has the name of a device of Windows");
+    }
+    match CLOSED
+        .iter()
+        .any(|closed| name.eq_ignore_ascii_case(closed))
+    {
+        false => Ok(()),
+        true => Err(SkillError::package(
             "skill.path_forbidden",
             format!(
                 "'{}' is not taken, since it has '{name}' in its path: leave such files out of the package",
-                quoted(text)
+                quoted(path)
             ),
         )),
     }
+}
+
+fn is_device(stem: &str) -> bool {
+    let numbered = |kind: &str| {
+        let start = stem.get(..kind.len());
+        let is_kind = start.is_some_and(|start| start.eq_ignore_ascii_case(kind));
+        let number = stem.get(kind.len()..).unwrap_or_default();
+        is_kind && matches!(number.as_bytes(), [b'1'..=b'9'])
+    };
+    DEVICES
+        .iter()
+        .any(|device| stem.eq_ignore_ascii_case(device))
+        || numbered("com")
+        || numbered("lpt")
 }
 
 pub(crate) fn is_litter(path: &str) -> bool {
@@ -65,25 +106,45 @@ pub(crate) fn is_litter(path: &str) -> bool {
 #[derive(Default)]
 pub(crate) struct Paths {
     files: HashSet<String>,
-    folders: HashSet<String>,
+    /// How each is spelled.
+    folders: HashMap<String, String>,
+}
+
+/// What file systems take for the same that do not tell letter case, or ways to write an accent, apart.
+fn folded(path: &str) -> String {
+    path.nfd()
+        .collect::<String>()
+        .to_lowercase()
+        .nfc()
+        .collect()
 }
 
 impl Paths {
     pub(crate) fn add(&mut self, path: &WorkspacePath) -> Result<(), SkillError> {
-        let folded = path.as_str().to_lowercase();
-        let Ok(folded) = WorkspacePath::parse(&folded) else {
-            return Err(SkillError::path(path.as_str(), PathFault::TooLong));
-        };
-        let taken = self.folders.contains(folded.as_str())
-            || folded.parents().any(|folder| self.files.contains(folder));
-        if taken {
+        let own = folded(path.as_str());
+        let is_taken = self.folders.contains_key(&own)
+            || path
+                .parents()
+                .any(|folder| self.files.contains(&folded(folder)));
+        if is_taken {
             return Err(SkillError::package(
                 "skill.path_conflict",
                 format!("'{path}' is both a file and a folder of the package: rename one of them"),
             ));
         }
-        self.folders.extend(folded.parents().map(str::to_owned));
-        if !self.files.insert(folded.as_str().to_owned()) {
+        for folder in path.parents() {
+            let spelling = self.folders.entry(folded(folder));
+            let spelling = spelling.or_insert_with(|| folder.to_owned());
+            if spelling != folder {
+                return Err(SkillError::package(
+                    "skill.path_duplicate",
+                    format!(
+                        "'{path}' lies in a folder that is spelled '{spelling}' elsewhere in the package: spell it the same"
+                    ),
+                ));
+            }
+        }
+        if !self.files.insert(own) {
             return Err(SkillError::package(
                 "skill.path_duplicate",
                 format!(

@@ -7,6 +7,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use cap_fs_ext::DirExt;
 use cap_std::ambient_authority;
@@ -15,7 +16,7 @@ use uuid::Uuid;
 
 use super::error::SkillError;
 use super::folder::{Folder, open_file};
-use super::path::is_skill_name;
+use super::path::{is_litter, is_skill_name};
 use super::scope::SkillScope;
 use crate::limits::{MAX_SKILL_SCOPES, MAX_SKILLS_OF_SCOPE};
 
@@ -32,6 +33,13 @@ const PLACE: &str = "place";
 
 pub(crate) struct Shelf {
     home: PathBuf,
+    clock: fn() -> SystemTime,
+}
+
+/// What lies among the skills of a scope and cannot be one.
+pub(crate) struct Stray {
+    pub(crate) name: String,
+    pub(crate) is_folder: bool,
 }
 
 /// Held while a skill is read: nothing of it changes meanwhile.
@@ -54,9 +62,10 @@ pub(crate) struct Stage<'c> {
 }
 
 impl Shelf {
-    pub(crate) fn new(home: &Path) -> Self {
+    pub(crate) fn new(home: &Path, clock: fn() -> SystemTime) -> Self {
         Self {
             home: home.to_owned(),
+            clock,
         }
     }
 
@@ -110,14 +119,15 @@ impl Shelf {
         Ok(false)
     }
 
-    /// `None` where there is no folder. Below the home no link is followed.
-    fn dir(&self, below: &[&str]) -> io::Result<Option<Dir>> {
-        let mut dir = match Dir::open_ambient_dir(&self.home, ambient_authority()) {
+    /// `None` where there is no folder. The folder `skills` may be a link, which a person has put there; below it none is
+    /// followed.
+    pub(super) fn dir(&self, below: &[&str]) -> io::Result<Option<Dir>> {
+        let mut dir = match Dir::open_ambient_dir(self.place(""), ambient_authority()) {
             Ok(dir) => dir,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        for name in ["skills"].iter().chain(below) {
+        for name in below {
             dir = match dir.open_dir_nofollow(name) {
                 Ok(dir) => dir,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -129,8 +139,20 @@ impl Shelf {
 
     /// The files of a skill; `None` where there is none.
     pub(crate) fn skill(&self, scope: &SkillScope, name: &str) -> Result<Option<Dir>, SkillError> {
-        let found = self.dir(&[INSTALLED, &scope.folder(), name]);
-        found.map_err(|error| SkillError::storage(&self.shown(scope, name), "opened", &error))
+        let failed = |error| SkillError::storage(&self.shown(scope, name), "opened", &error);
+        let Some(dir) = self.dir(&[INSTALLED, &scope.folder()]).map_err(failed)? else {
+            return Ok(None);
+        };
+        match dir.open_dir_nofollow(name) {
+            Ok(dir) => Ok(Some(dir)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => match dir.symlink_metadata(name) {
+                Ok(there) if !there.is_dir() => {
+                    Err(SkillError::no_folder(&self.shown(scope, name)))
+                }
+                _ => Err(failed(error)),
+            },
+        }
     }
 
     pub(crate) fn folder(
@@ -139,7 +161,7 @@ impl Shelf {
         name: &str,
     ) -> Result<Option<Folder>, SkillError> {
         match self.skill(scope, name)? {
-            Some(dir) => Folder::of(dir, &self.shown(scope, name)).map(Some),
+            Some(dir) => Folder::of(dir, &self.shown(scope, name), (self.clock)()).map(Some),
             None => Ok(None),
         }
     }
@@ -162,6 +184,27 @@ impl Shelf {
         Ok(names)
     }
 
+    /// What else lies there. What is hidden is nobody's concern.
+    pub(crate) fn strays(&self, scope: &SkillScope) -> Result<Vec<Stray>, SkillError> {
+        let failed = self.failed("listed");
+        let Some(dir) = self.dir(&[INSTALLED, &scope.folder()]).map_err(&failed)? else {
+            return Ok(Vec::new());
+        };
+        let mut strays = Vec::new();
+        for entry in dir.entries().map_err(&failed)? {
+            let entry = entry.map_err(&failed)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let is_folder = entry.file_type().map_err(&failed)?.is_dir();
+            let is_skill = is_folder && is_skill_name(&name);
+            if !is_skill && !name.starts_with('.') && !is_litter(&name) {
+                strays.push(Stray { name, is_folder });
+            }
+        }
+        strays.sort_by(|one, other| one.name.cmp(&other.name));
+        strays.truncate(MAX_SKILLS_OF_SCOPE);
+        Ok(strays)
+    }
+
     /// All that have a folder, and folders that nobody can tell whose they are.
     pub(crate) fn scopes(&self) -> Result<(Vec<SkillScope>, Vec<String>), SkillError> {
         let failed = self.failed("listed");
@@ -180,11 +223,8 @@ impl Shelf {
             }
             let scope = installed
                 .open_dir_nofollow(&folder)
-                .and_then(|dir| open_file(&dir, SCOPE_FILE))
-                .and_then(|file| io::read_to_string(file.take(64 << 10)));
-            let scope = scope
                 .ok()
-                .and_then(|text| serde_json::from_str::<SkillScope>(&text).ok());
+                .and_then(|dir| scope_of(&dir));
             match scope.filter(|scope| scope.folder() == folder) {
                 Some(scope) => scopes.push(scope),
                 None => unknown.push(folder),
@@ -282,8 +322,10 @@ impl Stage<'_> {
         to: &SkillScope,
     ) -> Result<(), SkillError> {
         let failed = self.changing.shelf.failed("moved");
-        let from = self.changing.scope_dir(&from.folder()).map_err(failed)?;
-        self.put(&from, name, to, name)
+        let folder = self.changing.scope_dir(&from.folder()).map_err(failed)?;
+        self.put(&folder, name, to, name)?;
+        self.changing.shelf.forget(from, name);
+        Ok(())
     }
 
     fn put(
@@ -310,13 +352,7 @@ impl Stage<'_> {
         let folder = scope.folder();
         write(&self.dir, PLACE, format!("{folder}/{name}").as_bytes())?;
         let target = self.changing.scope_dir(&folder)?;
-        if *scope != SkillScope::Global && target.symlink_metadata(SCOPE_FILE).is_err() {
-            write(
-                &target,
-                SCOPE_FILE,
-                serde_json::to_string(scope)?.as_bytes(),
-            )?;
-        }
+        self.name_scope(&target, scope)?;
         let _closed = self.changing.close()?;
         let is_there = target.symlink_metadata(name).is_ok();
         if is_there {
@@ -335,6 +371,28 @@ impl Stage<'_> {
         Ok(())
     }
 
+    /// The folder of a scope says whose it is, whatever became of what said so before.
+    pub(crate) fn claim(&self, scope: &SkillScope) -> Result<(), SkillError> {
+        let target = self.changing.scope_dir(&scope.folder());
+        let claimed = target.and_then(|target| self.name_scope(&target, scope));
+        claimed.map_err(self.changing.shelf.failed("written to"))
+    }
+
+    fn name_scope(&self, folder: &Dir, scope: &SkillScope) -> io::Result<()> {
+        if *scope == SkillScope::Global || scope_of(folder).as_ref() == Some(scope) {
+            return Ok(());
+        }
+        // Half of it would be as good as nothing.
+        write(
+            &self.dir,
+            SCOPE_FILE,
+            serde_json::to_string(scope)?.as_bytes(),
+        )?;
+        self.dir.rename(SCOPE_FILE, folder, SCOPE_FILE)?;
+        sync(folder);
+        Ok(())
+    }
+
     /// Takes a skill away.
     pub(crate) fn remove(&self, scope: &SkillScope, name: &str) -> Result<(), SkillError> {
         let removed = (|| {
@@ -342,6 +400,7 @@ impl Stage<'_> {
             let _closed = self.changing.close()?;
             folder.rename(name, &self.dir, GONE)?;
             sync(&folder);
+            self.changing.shelf.forget(scope, name);
             Ok(())
         })();
         removed.map_err(|error| {
@@ -379,6 +438,12 @@ impl Drop for Stage<'_> {
     }
 }
 
+fn scope_of(folder: &Dir) -> Option<SkillScope> {
+    let file = open_file(folder, SCOPE_FILE).ok()?;
+    let text = io::read_to_string(file.take(64 << 10)).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
 fn lock_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options
@@ -404,7 +469,7 @@ fn listed(dir: &Dir) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-fn made(dir: &Dir, name: &str) -> io::Result<Dir> {
+pub(super) fn made(dir: &Dir, name: &str) -> io::Result<Dir> {
     match dir.create_dir(name) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
@@ -412,7 +477,7 @@ fn made(dir: &Dir, name: &str) -> io::Result<Dir> {
     dir.open_dir_nofollow(name)
 }
 
-fn write(dir: &Dir, name: &str, content: &[u8]) -> io::Result<()> {
+pub(super) fn write(dir: &Dir, name: &str, content: &[u8]) -> io::Result<()> {
     let mut options = cap_std::fs::OpenOptions::new();
     let mut file = dir.open_with(name, options.write(true).create_new(true))?;
     file.write_all(content)?;
@@ -420,7 +485,7 @@ fn write(dir: &Dir, name: &str, content: &[u8]) -> io::Result<()> {
 }
 
 /// The new name is on disk, not only in memory. Not every file system can.
-fn sync(dir: &Dir) {
+pub(crate) fn sync(dir: &Dir) {
     if let Ok(dir) = dir.try_clone() {
         let _ = dir.into_std_file().sync_all();
     }

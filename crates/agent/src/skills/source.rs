@@ -75,11 +75,25 @@ pub(crate) fn arranged<T>(
     check_total(total)?;
     match items.iter().any(|item| item.path == SKILL_MD) {
         true => Ok((items, ways)),
-        false => Err(SkillError::package(
-            "skill.skill_md_missing",
-            format!("there is no {SKILL_MD} at the top of the package: a skill begins with one"),
-        )),
+        false => Err(no_skill_md(&items)),
     }
+}
+
+/// With one that lies elsewhere, or is spelled otherwise.
+fn no_skill_md(items: &[Item]) -> SkillError {
+    let name = |path: &str| {
+        path.rsplit('/')
+            .next()
+            .is_some_and(|name| name.eq_ignore_ascii_case(SKILL_MD))
+    };
+    let found = match items.iter().find(|item| name(&item.path)) {
+        Some(item) => format!("'{}' has to be {SKILL_MD} there", quoted(&item.path)),
+        None => "a skill begins with one".to_owned(),
+    };
+    SkillError::package(
+        "skill.skill_md_missing",
+        format!("there is no {SKILL_MD} at the top of the package: {found}"),
+    )
 }
 
 fn leave_top<T>(named: &mut [(WorkspacePath, u64, T)]) -> Result<(), SkillError> {
@@ -160,7 +174,7 @@ pub(crate) fn read_through(
             return Err(SkillError::package(
                 "skill.size_mismatch",
                 format!(
-                    "'{}' is not as long as the package says ({} bytes): make the package anew",
+                    "'{}' is not as long as it was said to be ({} bytes): it was changed meanwhile, or the package is damaged; try again, or make it anew",
                     quoted(&item.path),
                     item.bytes
                 ),

@@ -3,7 +3,7 @@
 //! Pure: contents are handed in. What is too large, not text, not there or too much to be shown is named and not compared, so
 //! nobody takes a part for all of it. `diff_lines.rs` compares two texts, `diff_renames.rs` finds files under new names.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -12,7 +12,10 @@ use serde::Serialize;
 
 use super::diff_lines::{self, Names};
 use super::diff_renames;
-use crate::limits::{FILE_DIFF_TIME, MAX_DIFF_BYTES, MAX_DIFF_FILE_BYTES, MAX_FILE_DIFF_BYTES};
+use crate::limits::{
+    FILE_DIFF_TIME, MAX_DIFF_BYTES, MAX_DIFF_FILE_BYTES, MAX_DIFF_READ_BYTES, MAX_FILE_DIFF_BYTES,
+    MAX_RENAME_BYTES, RENAME_TIME,
+};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -34,9 +37,9 @@ pub enum DiffNote {
     Binary,
     /// Too large to be compared.
     TooLarge,
-    /// There are more lines than are shown.
+    /// There are more lines than are shown. Whoever names the file gets more of them.
     Cut,
-    /// All that can be shown, read or waited for at once is used up.
+    /// All that can be shown, read or waited for at once is used up. Whoever names the file gets it.
     Omitted,
     /// Its content is gone from the store, or not what was written.
     Missing,
@@ -49,7 +52,7 @@ pub struct FileDiff {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub old_path: Option<String>,
     pub status: FileStatus,
-    /// None where no line is different, or a note says why.
+    /// None where nothing is different, or a note says why. Of a file with no lines to tell, only what becomes of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unified_diff: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,8 +93,6 @@ pub struct DiffTotals {
 pub enum Content {
     Text(Arc<str>),
     Binary,
-    /// It has not been read, since there was too much.
-    Unread,
     Missing,
 }
 
@@ -162,8 +163,39 @@ pub fn find_renames(
     contents: &ContentsAtHand,
     deadline: Option<Instant>,
 ) {
-    diff_renames::with_similar_text(changes, contents, deadline);
+    // Whatever is found: time is left to compare.
+    let until = deadline.map(|deadline| deadline.min(Instant::now() + RENAME_TIME));
+    diff_renames::with_similar_text(changes, contents, until);
     in_order(changes);
+}
+
+/// The contents to read, as far as they are read at once: those that were asked for first, and of others only what may be there
+/// under a new name.
+pub fn to_read<'c>(changes: &'c [Change], asked: &[String]) -> Vec<&'c TreeFile> {
+    let is_alone = |change: &&Change| change.old.is_none() || change.new.is_none();
+    let (wanted, others): (Vec<_>, Vec<_>) =
+        changes.iter().partition(|change| is_wanted(change, asked));
+    let has_renames = wanted.iter().any(is_alone);
+    let others = others
+        .into_iter()
+        .filter(|change| has_renames && is_alone(change))
+        .flat_map(Change::wanted)
+        .filter(|file| file.bytes <= MAX_RENAME_BYTES);
+    let mut seen = HashSet::new();
+    let mut left = MAX_DIFF_READ_BYTES;
+    let mut files: Vec<&TreeFile> = wanted
+        .into_iter()
+        .flat_map(Change::wanted)
+        .chain(others)
+        .collect();
+    files.retain(|file| {
+        seen.insert(&file.sha256)
+            && left
+                .checked_sub(file.bytes)
+                .inspect(|rest| left = *rest)
+                .is_some()
+    });
+    files
 }
 
 /// Whether it is one of these files, or lies in one of these folders, now or before. Nothing asked for is everything.
@@ -191,16 +223,24 @@ fn in_order(changes: &mut [Change]) {
     changes.sort_by(|a, b| a.path.cmp(&b.path));
 }
 
-/// The changes with their lines. `deadline` is for all of them; without one, lines are compared for as long as it takes.
+/// The changes with their lines. `deadline` is for all of them; without one, lines are compared for as long as it takes. A file
+/// that `asked` names itself may have all that there is room for.
 pub fn compare(
     changes: &[Change],
     contents: &ContentsAtHand,
+    asked: &[String],
     deadline: Option<Instant>,
 ) -> (Vec<FileDiff>, DiffTotals) {
     let mut left = MAX_DIFF_BYTES;
     let mut totals = DiffTotals::default();
     let files = changes.iter().map(|change| {
-        let file = compare_one(change, contents, deadline, &mut left);
+        let is_named = |path: &String| asked.contains(path);
+        let most = match is_named(&change.path) || change.old_path.as_ref().is_some_and(is_named) {
+            true => left,
+            false => left.min(MAX_FILE_DIFF_BYTES),
+        };
+        let file = compare_one(change, contents, deadline, most);
+        left = left.saturating_sub(file.unified_diff.as_ref().map_or(0, String::len));
         totals.count(&file);
         file
     });
@@ -227,7 +267,7 @@ fn compare_one(
     change: &Change,
     contents: &ContentsAtHand,
     deadline: Option<Instant>,
-    left: &mut usize,
+    most: usize,
 ) -> FileDiff {
     let (old, new) = (change.old.as_ref(), change.new.as_ref());
     let mut file = FileDiff {
@@ -244,11 +284,12 @@ fn compare_one(
         old_bytes: old.map(|file| file.bytes),
         bytes: new.map(|file| file.bytes),
     };
-    if file.old_sha256 == file.sha256 {
-        (file.added_lines, file.removed_lines) = (Some(0), Some(0));
-        return file;
-    }
-    let texts = text(old, contents).and_then(|old| Ok((old, text(new, contents)?)));
+    let is_same = file.old_sha256 == file.sha256;
+    let texts = match is_same {
+        // Whatever it is: no line of it is different.
+        true => Ok(("", "")),
+        false => text(old, contents).and_then(|old| Ok((old, text(new, contents)?))),
+    };
     let (old_text, new_text) = match texts {
         Ok(texts) => texts,
         Err(note) => {
@@ -257,10 +298,10 @@ fn compare_one(
         }
     };
     let now = deadline.map(|_| Instant::now());
-    if deadline
+    let is_late = deadline
         .zip(now)
-        .is_some_and(|(deadline, now)| now >= deadline)
-    {
+        .is_some_and(|(deadline, now)| now >= deadline);
+    if is_late && !is_same {
         file.note = Some(DiffNote::Omitted);
         return file;
     }
@@ -270,10 +311,9 @@ fn compare_one(
     let names = Names {
         old: old.map(|_| change.old_path.as_deref().unwrap_or(&change.path)),
         new: new.map(|_| change.path.as_str()),
+        similarity: change.similarity,
     };
-    let most = MAX_FILE_DIFF_BYTES.min(*left);
     let lines = diff_lines::unified(old_text, new_text, names, most, until);
-    *left = left.saturating_sub(lines.text.len());
     file.added_lines = Some(lines.added);
     file.removed_lines = Some(lines.removed);
     file.note = match (lines.is_cut, lines.text.is_empty()) {
@@ -295,10 +335,15 @@ fn text<'c>(file: Option<&TreeFile>, contents: &'c ContentsAtHand) -> Result<&'c
         Some(Content::Text(text)) => Ok(text),
         Some(Content::Binary) => Err(DiffNote::Binary),
         Some(Content::Missing) => Err(DiffNote::Missing),
-        Some(Content::Unread) | None => Err(DiffNote::Omitted),
+        // There was too much to read all of it.
+        None => Err(DiffNote::Omitted),
     }
 }
 
 #[cfg(test)]
 #[path = "diff_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "diff_patch_tests.rs"]
+mod patch_tests;

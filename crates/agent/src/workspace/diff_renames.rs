@@ -51,16 +51,17 @@ pub(super) fn with_similar_text(
 ) {
     let gone = candidates(changes, contents, FileStatus::Deleted);
     let come = candidates(changes, contents, FileStatus::Added);
+    let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
     let mut found = Vec::new();
-    for (old_place, old) in &gone {
-        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            break;
-        }
+    'all: for (old_place, old) in &gone {
         let lines = counted(old);
         for (new_place, new) in &come {
             // So much cannot be the same of texts of so different length.
             if share(old.len().min(new.len()), old, new) < RENAME_SHARE {
                 continue;
+            }
+            if is_late() {
+                break 'all;
             }
             let share = share(common(&lines, new), old, new);
             if share >= RENAME_SHARE {
@@ -107,13 +108,10 @@ fn counted(text: &str) -> HashMap<&str, usize> {
 
 /// Bytes in lines that both have.
 fn common(lines: &HashMap<&str, usize>, new: &str) -> usize {
-    let mut left = lines.clone();
     let mut common = 0;
-    for line in new.split_inclusive('\n') {
-        if let Some(count) = left.get_mut(line).filter(|count| **count > 0) {
-            *count -= 1;
-            common += line.len();
-        }
+    for (line, count) in counted(new) {
+        let both = count.min(lines.get(line).copied().unwrap_or_default());
+        common += line.len() * both;
     }
     common
 }

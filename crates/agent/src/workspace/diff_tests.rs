@@ -7,12 +7,12 @@ use crate::limits::{MAX_DIFF_BYTES, MAX_RENAME_BYTES};
 
 /// Trees that are made of texts, with what is in them at hand.
 #[derive(Default)]
-struct Desk {
+pub(super) struct Desk {
     contents: ContentsAtHand,
 }
 
 impl Desk {
-    fn tree(&mut self, files: &[(&str, &str)]) -> Tree {
+    pub(super) fn tree(&mut self, files: &[(&str, &str)]) -> Tree {
         let files = files.iter().map(|(path, text)| {
             let sha256 = BlobId::of(text.as_bytes());
             let content = Content::of(text.as_bytes());
@@ -23,12 +23,17 @@ impl Desk {
         Tree(files.collect())
     }
 
-    fn compare(&self, from: &Tree, to: &Tree, asked: &[&str]) -> (Vec<FileDiff>, DiffTotals) {
+    pub(super) fn compare(
+        &self,
+        from: &Tree,
+        to: &Tree,
+        asked: &[&str],
+    ) -> (Vec<FileDiff>, DiffTotals) {
         let asked: Vec<String> = asked.iter().map(|path| (*path).to_owned()).collect();
         let mut changes = changes(from, to, &asked);
         find_renames(&mut changes, &self.contents, None);
         changes.retain(|change| is_wanted(change, &asked));
-        super::compare(&changes, &self.contents, None)
+        super::compare(&changes, &self.contents, &asked, None)
     }
 }
 
@@ -44,12 +49,12 @@ fn one(old: &str, new: &str) -> FileDiff {
 }
 
 /// What `patch` does.
-fn patched(old: &str, diff: &str) -> String {
+pub(super) fn patched(old: &str, diff: &str) -> String {
     let mut lines = diff.split_inclusive('\n').peekable();
     let old: Vec<&str> = old.split_inclusive('\n').collect();
     let (mut out, mut at) = (String::new(), 0);
-    assert!(lines.next().unwrap().starts_with("--- "));
-    assert!(lines.next().unwrap().starts_with("+++ "));
+    assert!(lines.next().unwrap().starts_with("diff --git "));
+    while lines.next_if(|line| !line.starts_with("@@ ")).is_some() {}
     while let Some(head) = lines.next() {
         let ranges = head
             .strip_prefix("@@ -")
@@ -135,7 +140,9 @@ fn lines_are_told_in_the_form_that_patch_takes() {
         let diff = file.unified_diff.unwrap();
         assert_eq!(
             diff,
-            format!("--- a/output/a.md\n+++ b/output/a.md\n{expected}")
+            format!(
+                "diff --git a/output/a.md b/output/a.md\n--- a/output/a.md\n+++ b/output/a.md\n{expected}"
+            )
         );
         assert_eq!(patched(old, &diff), new);
     }
@@ -198,15 +205,22 @@ fn every_status_has_its_form() {
     let heads: Vec<_> = files
         .iter()
         .filter_map(|file| file.unified_diff.as_ref())
-        .map(|diff| diff.lines().take(2).collect::<Vec<_>>().join("|"))
+        .map(|diff| {
+            let head = diff.lines().take_while(|line| !line.starts_with("@@"));
+            head.collect::<Vec<_>>().join("|")
+        })
         .collect();
     assert_eq!(
         heads,
         [
-            "--- a/output/changed.md|+++ b/output/changed.md",
-            "--- a/output/gone.md|+++ /dev/null",
-            "--- /dev/null|+++ b/output/new.md",
-            "--- a/plan/old name.md\t|+++ b/plan/new.md",
+            "diff --git a/output/changed.md b/output/changed.md|--- a/output/changed.md|+++ b/output/changed.md",
+            "diff --git a/output/gone.md b/output/gone.md|deleted file mode 100644|--- a/output/gone.md|+++ /dev/null",
+            "diff --git a/output/new.md b/output/new.md|new file mode 100644|--- /dev/null|+++ b/output/new.md",
+            "diff --git \"a/plan/old name.md\" b/plan/new.md|similarity index 89%|rename from plan/old name.md|rename to plan/new.md\
+             |--- a/plan/old name.md\t|+++ b/plan/new.md",
+            "diff --git \"a/scratch/also empty\" \"b/scratch/also empty\"|new file mode 100644|index 0000000..e69de29",
+            "diff --git a/scratch/empty b/scratch/empty|deleted file mode 100644|index e69de29..0000000",
+            "diff --git a/output/moved.md b/summaries/moved.md|similarity index 100%|rename from output/moved.md|rename to summaries/moved.md",
         ]
     );
     let expected = DiffTotals {
@@ -222,7 +236,6 @@ fn every_status_has_its_form() {
     let json = serde_json::to_value(&files[6]).unwrap();
     assert_eq!(json["status"], "renamed");
     assert_eq!(json["oldPath"], "output/moved.md");
-    assert!(json.get("unifiedDiff").is_none(), "{json}");
 }
 
 #[test]
@@ -298,11 +311,83 @@ fn what_is_not_compared_says_why() {
     let from = desk.tree(&[("a", "a\n"), ("b", "b\n")]);
     let to = desk.tree(&[("a", "A\n"), ("b", "B\n")]);
     desk.contents.insert(BlobId::of(b"A\n"), Content::Missing);
-    desk.contents.insert(BlobId::of(b"b\n"), Content::Unread);
+    desk.contents.remove(&BlobId::of(b"b\n"));
     let (files, totals) = desk.compare(&from, &to, &[]);
     let notes: Vec<_> = files.iter().map(|file| file.note).collect();
     assert_eq!(notes, [Some(DiffNote::Missing), Some(DiffNote::Omitted)]);
     assert_eq!(totals.noted, 2);
+}
+
+/// Whatever its lines are like: "name it" is no empty word.
+#[test]
+fn a_file_that_is_named_is_shown_whole() {
+    let line = "y".repeat(MAX_FILE_DIFF_BYTES + 1);
+    let old: String = (0..100).map(|n| format!("{n}\n")).collect();
+    let changed = old
+        .replace("10\n", &format!("{line}\n"))
+        .replace("90\n", "ninety\n");
+    let lines = format!("{} line\n", "another ".repeat(20));
+    let lines = lines.repeat(MAX_DIFF_FILE_BYTES as usize / lines.len());
+    for (old, new, note) in [
+        ("", line.as_str(), DiffNote::Omitted),
+        (&old, &changed, DiffNote::Cut),
+        (&lines, "", DiffNote::Cut),
+        (&lines, &lines.replace("line", "LINE"), DiffNote::Cut),
+    ] {
+        let mut desk = Desk::default();
+        let (from, to) = (desk.tree(&[("p/a", old)]), desk.tree(&[("p/a", new)]));
+        for asked in [&[][..], &["p"]] {
+            let (files, _) = desk.compare(&from, &to, asked);
+            assert_eq!(files[0].note, Some(note));
+            let shown = files[0].unified_diff.as_deref().unwrap_or_default();
+            assert!(shown.len() <= MAX_FILE_DIFF_BYTES);
+            // One that does not fit hides no other.
+            assert_eq!(shown.contains("+ninety\n"), new.contains("ninety"));
+        }
+        let (files, _) = desk.compare(&from, &to, &["p/a"]);
+        assert_eq!(files[0].note, None);
+        assert_eq!(patched(old, files[0].unified_diff.as_ref().unwrap()), new);
+    }
+}
+
+/// What was asked for is read before anything else, and of the rest only what may have been renamed.
+#[test]
+fn what_is_wanted_is_read_first() {
+    let mut desk = Desk::default();
+    let long = "x".repeat(MAX_RENAME_BYTES as usize + 1);
+    let from = desk.tree(&[("a", "1"), ("b", "22"), ("z/c", "333")]);
+    let to = desk.tree(&[
+        ("a", "4444"),
+        ("d", &long),
+        ("e", "55555"),
+        ("z/c", "666666"),
+        ("z/new", "7777777"),
+    ]);
+    let changes = changes(&from, &to, &[]);
+    for (asked, expected) in [
+        (&[][..], &[1, 4, 2, long.len(), 5, 3, 6, 7][..]),
+        (&["z"], &[3, 6, 7, 2, 5]),
+        (&["z/c"], &[3, 6]),
+    ] {
+        let asked: Vec<String> = asked.iter().map(|path| (*path).to_owned()).collect();
+        let read: Vec<usize> = to_read(&changes, &asked)
+            .iter()
+            .map(|file| file.bytes as usize)
+            .collect();
+        assert_eq!(read, expected, "{asked:?}");
+    }
+    // More than is read at once: whoever names the last one gets it.
+    let files = (0..40_u8).map(|number| {
+        let (sha256, bytes) = (BlobId::of(&[number]), MAX_DIFF_FILE_BYTES);
+        (format!("f{number:02}"), TreeFile { sha256, bytes })
+    });
+    let to = Tree(files.collect());
+    let changes = super::changes(&Tree::default(), &to, &[]);
+    let last = &to.0["f39"];
+    let read = to_read(&changes, &[]);
+    assert_eq!(read.len() as u64, MAX_DIFF_READ_BYTES / MAX_DIFF_FILE_BYTES);
+    assert!(!read.contains(&last));
+    assert_eq!(to_read(&changes, &["f39".to_owned()]), [last]);
 }
 
 #[test]
@@ -336,7 +421,7 @@ fn all_of_it_is_bounded_too() {
     // And so is the time: what comes too late is named.
     let past = Instant::now() - Duration::from_secs(1);
     let changes = changes(&Tree::default(), &to, &[]);
-    let (files, _) = super::compare(&changes, &desk.contents, Some(past));
+    let (files, _) = super::compare(&changes, &desk.contents, &[], Some(past));
     assert!(
         files
             .iter()
@@ -405,7 +490,7 @@ fn text() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn applying_a_diff_gives_the_new_text(old in text(), new in text()) {
-        let names = Names { old: Some("a"), new: Some("a") };
+        let names = Names { old: Some("a"), new: Some("a"), similarity: None };
         let lines = diff_lines::unified(&old, &new, names, usize::MAX, None);
         prop_assert!(!lines.is_cut);
         if old == new {

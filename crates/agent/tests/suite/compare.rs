@@ -82,7 +82,7 @@ fn texts(diff: &RunDiff) -> Vec<(String, String)> {
         let diff = file.unified_diff.clone().unwrap_or_default();
         let changed = |line: &&str| line.starts_with(['+', '-']);
         diff.lines()
-            .skip(2)
+            .skip_while(|line| !line.starts_with("@@"))
             .filter(changed)
             .collect::<Vec<_>>()
             .join("|")

@@ -83,6 +83,74 @@ async fn a_run_knows_its_skills_and_reads_them() {
     assert!(house.script.last_message(2).contains("Water of 80 degrees"));
 }
 
+/// Also where there are more tools than are told, and where the profile has a prompt of its own.
+#[tokio::test]
+async fn an_agent_is_told_what_its_skills_are_for() {
+    for (dialect, own_words, rules, is_told) in [
+        ("tam", false, json!({"visible": ["*"]}), true),
+        ("native", true, json!({"visible": ["tea"]}), true),
+        ("native", true, json!({"deny": ["*"]}), false),
+    ] {
+        let house = House::with(innkeeper_tools::builtin::search::tools()).await;
+        house.profile_with("worker", dialect, |profile| {
+            profile["agent"]["offer"] = json!({"allUpTo": 0, "most": 0});
+            profile["skills"] = rules.clone();
+            if own_words {
+                profile["instructions"]["agentSystemPrompt"] = json!("You are Ann.");
+            }
+        });
+        let skills = house.runtime.skills().clone();
+        for name in ["tea", "secret"] {
+            let ImportInput::InlineFiles { mut files } = package(name, "Slowly.") else {
+                panic!("other files");
+            };
+            files.push(InlineFile {
+                path: "agents/tauritavern.json".to_owned(),
+                content: json!({"version": 1, "allowImplicitInvocation": name == "tea"})
+                    .to_string(),
+                encoding: InlineEncoding::Utf8,
+            });
+            let input = ImportInput::InlineFiles { files };
+            skills
+                .install_import(&input, &SkillScope::Global, None)
+                .unwrap();
+        }
+        house.script.say("Done.");
+        let (handle, events) = house.run("worker", "Sing a song").await;
+        assert_eq!(handle.status, RunStatus::Completed);
+        let asked = house.script.request(0);
+        let prompt = asked[0]["content"].as_str().unwrap();
+        assert_eq!(prompt.contains("- `tea`: About tea."), is_told, "{prompt}");
+        assert!(!prompt.contains("secret"), "{prompt}");
+        let context = payload(&events, "context_assembled");
+        let told: Vec<&str> = context["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|tool| tool["name"].as_str())
+            .filter(|name| name.starts_with("skill."))
+            .collect();
+        let expected: &[&str] = match is_told {
+            true => &["skill.list", "skill.read", "skill.search"],
+            false => &[],
+        };
+        assert_eq!(told, expected);
+    }
+    // Whoever cannot read them is not told of them.
+    let house = House::new().await;
+    house.profile_with("worker", "tam", |profile| {
+        profile["tools"]["deny"] = json!(["skill.*"]);
+    });
+    let skills = house.runtime.skills().clone();
+    skills
+        .install_import(&package("tea", "x"), &SkillScope::Global, None)
+        .unwrap();
+    house.script.say("Done.");
+    house.run("worker", "Sing a song").await;
+    let asked = house.script.request(0);
+    assert!(!asked[0]["content"].as_str().unwrap().contains("tea"));
+}
+
 #[tokio::test]
 async fn a_run_that_has_read_enough_is_told_so_after_a_restart_too() {
     let house = House::new().await;

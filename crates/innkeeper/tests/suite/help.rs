@@ -162,3 +162,22 @@ fn help_names_everything_and_shows_examples() {
         }
     }
 }
+
+/// In the order in which they are typed, in both languages.
+#[test]
+fn arguments_are_listed_as_they_are_typed() {
+    for line in ["runs diff --help", "--lang zh runs diff --help"] {
+        let help = run(line, b"");
+        let list = help
+            .stdout
+            .rsplit_once("[RUN]")
+            .or(help.stdout.rsplit_once("<RUN>"));
+        let (_, after) = list.unwrap();
+        let places = ["[FROM]", "[TO]"].map(|name| after.find(name));
+        assert!(
+            places[0].is_some() && places[0] < places[1],
+            "{line}: {}",
+            help.stdout
+        );
+    }
+}

@@ -16,7 +16,7 @@ fn a_diff_is_a_patch_in_a_pipe() {
     let house = house();
     let all = house.run(&["runs", "diff", "last"]);
     all.shows(&[
-        "--- /dev/null\n+++ b/output/main.md\n@@ -0,0 +1,",
+        "diff --git a/output/main.md b/output/main.md\nnew file mode 100644\n--- /dev/null\n+++ b/output/main.md\n@@ -0,0 +1,",
         "+Dear guest,\n",
     ]);
     assert!(!all.stdout.contains('\u{1b}'), "{}", all.stdout);
@@ -80,6 +80,15 @@ fn checkpoints_are_listed_and_looked_into() {
         "Files",
         "output/main.md",
     ]);
+    // The beginning and the end are no checkpoints, and hold files all the same.
+    house
+        .run(&["runs", "checkpoints", "last", "now"])
+        .shows(&["Files", "output/main.md"]);
+    let start = house.json(&["runs", "checkpoints", "last", "start"]);
+    assert_eq!(
+        (&start["id"], &start["files"]),
+        (&"start".into(), &serde_json::json!([]))
+    );
     let all = house.json(&["runs", "checkpoints", "last"]);
     let ids: Vec<_> = all["checkpoints"]
         .as_array()

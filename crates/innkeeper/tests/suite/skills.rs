@@ -141,6 +141,23 @@ fn moved_and_deleted() {
     assert_eq!(names(&house.json(&["skills", "list"])), [""; 0]);
 }
 
+/// The same is there already: it only goes from where it was, and that is said.
+#[test]
+fn a_move_says_what_is_gone() {
+    let house = house();
+    house.json(&["skills", "import", &from(&house)]);
+    house.json(&["skills", "import", &from(&house), "--scope", "profile:poet"]);
+    let moved = house.run(&["skills", "move", "haiku", "--to", "profile:poet"]);
+    assert!(
+        moved
+            .stderr
+            .contains("was in profile:poet already, and is gone from global"),
+        "{}",
+        moved.stderr
+    );
+    assert_eq!(names(&house.json(&["skills", "list"])), ["profile haiku"]);
+}
+
 #[test]
 fn what_cannot_be_done_is_told_in_one_line() {
     let house = house();
@@ -179,6 +196,12 @@ fn what_cannot_be_done_is_told_in_one_line() {
         assert!(run.stderr.contains(told), "{words:?}: {}", run.stderr);
         assert_eq!(run.stderr.lines().count(), 1, "{words:?}: {}", run.stderr);
     }
+    let nowhere = house.run(&["skills", "import", "nowhere"]);
+    assert!(
+        !nowhere.stderr.contains("standard input"),
+        "{}",
+        nowhere.stderr
+    );
     house.write("skills/installed/global/haiku/SKILL.md", "broken");
     house
         .run(&["skills", "list"])

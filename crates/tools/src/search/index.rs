@@ -17,7 +17,7 @@ use crate::limits::{MAX_INDEXED_FIELD_CHARS, MAX_INDEXED_PARAMETERS};
 
 /// How soon more of the same word stops to count.
 pub const K1: f32 = 1.2;
-/// Added for a tool whose name stands in the question as it is: more than words can come to.
+/// Added for a tool whose id stands in the question as it is, or whose name is all of it: more than words can come to.
 const BY_NAME: f32 = 100.0;
 
 /// Where a word stands.
@@ -62,7 +62,16 @@ pub struct Index {
     tools: Vec<Arc<ToolDefinition>>,
     terms: HashMap<Box<str>, Postings>,
     /// By every name in small letters.
-    names: HashMap<Box<str>, usize>,
+    names: HashMap<Box<str>, Named>,
+}
+
+/// Whom a name means.
+#[derive(Debug, Clone, Copy)]
+struct Named {
+    tool: usize,
+    /// Nobody writes it without meaning the tool: an id with a seam. Other names are also words, and whoever makes a tool may
+    /// give it any of them.
+    is_plain: bool,
 }
 
 /// Where a term stands, and how strongly (`x / (K1 + x)`).
@@ -106,9 +115,18 @@ impl Index {
                 });
             });
             lengths.push(length);
-            for name in std::iter::once(&tool.id).chain(&tool.aliases) {
-                let name = name.as_str().to_lowercase().into_boxed_str();
-                names.entry(name).or_insert(at as usize);
+            let mut name = |name: &str, is_plain| {
+                let named = Named {
+                    tool: at as usize,
+                    is_plain,
+                };
+                names
+                    .entry(name.to_lowercase().into_boxed_str())
+                    .or_insert(named);
+            };
+            name(tool.id.as_str(), has_seam(tool.id.as_str()));
+            for alias in &tool.aliases {
+                name(alias.as_str(), false);
             }
         }
         let averages = averages(&lengths);
@@ -156,17 +174,24 @@ impl Index {
                 }
             }
         }
-        for at in query
-            .names()
-            .iter()
-            .filter_map(|name| self.names.get(*name))
-        {
-            if let Some(sum) = scores.get_mut(*at) {
+        let named = query.names();
+        let is_all = named.len() == 1 && query.is_one_word();
+        let named = named.iter().filter_map(|name| self.names.get(*name));
+        for named in named.filter(|named| named.is_plain || is_all) {
+            if let Some(sum) = scores.get_mut(named.tool) {
                 *sum += BY_NAME;
             }
         }
         order(&scores)
     }
+}
+
+/// `File.Read`, `weather:today`, `get_time`, `GetTime`; not `weather`.
+fn has_seam(name: &str) -> bool {
+    let is_seam = |c: char| matches!(c, '.' | ':' | '_' | '/');
+    let inner = name.chars().skip(1);
+    let mut pairs = name.chars().zip(inner);
+    name.contains(is_seam) || pairs.any(|(one, next)| one.is_lowercase() && next.is_uppercase())
 }
 
 /// How much a word tells that `with` of `all` tools have.
@@ -226,8 +251,10 @@ fn averages(lengths: &[[u32; FIELDS]]) -> [f32; FIELDS] {
 
 /// Every text that says what a tool is for.
 fn each_text<'t>(tool: &'t ToolDefinition, mut found: impl FnMut(Field, &'t str)) {
-    for name in std::iter::once(&tool.id).chain(&tool.aliases) {
-        found(Field::Name, name.as_str());
+    found(Field::Name, tool.id.as_str());
+    // What else it is called is what its maker says of it.
+    for alias in &tool.aliases {
+        found(Field::Tags, alias.as_str());
     }
     found(Field::Title, &tool.display_name);
     for tag in &tool.tags {
@@ -246,8 +273,8 @@ fn each_text<'t>(tool: &'t ToolDefinition, mut found: impl FnMut(Field, &'t str)
 }
 
 fn beginning(text: &str) -> &str {
-    let end = text.floor_char_boundary(MAX_INDEXED_FIELD_CHARS);
-    text.get(..end).unwrap_or(text)
+    let end = text.char_indices().nth(MAX_INDEXED_FIELD_CHARS);
+    end.and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }
 
 #[cfg(test)]

@@ -82,6 +82,46 @@ fn a_name_that_stands_in_the_question_comes_first() {
     assert_eq!(best("weather, file.read")[0], "File.Read");
 }
 
+/// Whoever makes a tool may call it what they like; that brings it before nothing.
+#[test]
+fn a_name_that_is_a_word_is_no_more_than_a_word() {
+    let mut tools = house();
+    let mut pushy = ToolDefinition::new("big:none", "", none());
+    pushy.aliases = [
+        "please",
+        "read",
+        "file",
+        "now",
+        "README.md",
+        "e.g",
+        "iPhone",
+    ]
+    .map(Into::into)
+    .to_vec();
+    tools.push(Arc::new(pushy));
+    tools.push(tool("weather", "Weather", "How the weather is", none()));
+    let index = Index::of(&tools);
+    let first = |question: &str| {
+        let hits = index.rank(&Query::new(question));
+        index.tools()[hits[0].tool].id.to_string()
+    };
+    for (question, expected) in [
+        ("please read the file", "File.Read"),
+        ("Read this file now, please: give me its text", "File.Read"),
+        (
+            "delete the file, e.g. one on my phone, delete it",
+            "File.Delete",
+        ),
+        ("delete the file about the weather", "File.Delete"),
+        // Whoever writes nothing else means it.
+        ("weather", "weather"),
+        ("iPhone", "big:none"),
+        ("use big:none for the weather", "big:none"),
+    ] {
+        assert_eq!(first(question), expected, "{question}");
+    }
+}
+
 #[test]
 fn the_same_question_gets_the_same_answer() {
     let index = Index::of(&house());
@@ -108,6 +148,9 @@ fn what_counts_less_comes_later() {
 #[test]
 fn long_texts_are_bounded() {
     let long = "lorem ".repeat(MAX_INDEXED_FIELD_CHARS) + "needle";
+    let within = "字".repeat(MAX_INDEXED_FIELD_CHARS - 7) + " needle";
+    let chinese = Index::of(&[tool("a", "", &within, none())]);
+    assert_eq!(chinese.rank(&Query::new("a needle")).len(), 1);
     let index = Index::of(&[tool("a", "", &long, none()), tool("needle", "", "", none())]);
     let query = Query::new(&("hay ".repeat(5_000) + "needle"));
     let hits = index.rank(&query);
@@ -117,6 +160,21 @@ fn long_texts_are_bounded() {
         "the end of the question counts, that of the description does not"
     );
     assert_eq!(hits[0].tool, 1);
+    // What is wanted stands before a long text as often as behind it.
+    for question in [
+        "needle first. ".to_owned() + &"hay ".repeat(5_000),
+        "hay ".repeat(5_000) + "and the needle",
+        "needle first. ".to_owned()
+            + &(0..5_000)
+                .map(|number| format!("w{number} "))
+                .collect::<String>(),
+        (0..5_000)
+            .map(|number| format!("w{number} "))
+            .collect::<String>()
+            + "needle",
+    ] {
+        assert_eq!(index.rank(&Query::new(&question)).len(), 1);
+    }
     let many: String = (0..5_000).map(|number| format!("w{number} ")).collect();
     let terms: usize = Query::new(&many).words().iter().map(BTreeMap::len).sum();
     assert_eq!(terms, crate::limits::MAX_SEARCH_TERMS);

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::glossary;
 use super::words::each_term;
-use crate::limits::{MAX_SEARCH_QUERY_CHARS, MAX_SEARCH_TERMS};
+use crate::limits::{MAX_SEARCH_QUERY_CHARS, MAX_SEARCH_TERMS, SEARCH_QUERY_FIRST_CHARS};
 
 /// What a word of the same language counts that only means nearly the same.
 const NEARLY: f32 = 0.6;
@@ -29,10 +29,19 @@ pub struct Query {
     count: usize,
     /// Names as they may stand in the text, in small letters.
     names: Vec<Box<str>>,
+    /// How many texts it is made of.
+    texts: usize,
 }
 
 /// Terms that stand for one word, with what each counts. In order: sums of floats depend on it.
 pub(super) type Word = BTreeMap<Box<str>, f32>;
+
+/// Where a text says what is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    First,
+    Last,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Key {
@@ -45,33 +54,53 @@ impl Query {
         Self::default().and(text, 1.0)
     }
 
-    /// With another text, whose words count so much. What is longer than the bound is looked at in its last part: there
-    /// stands what is wanted.
+    /// With another text, whose words count so much. Of what is longer than the bound its beginning and its end are looked at:
+    /// what is wanted stands before a long material, or behind it.
     #[must_use]
     pub fn and(mut self, text: &str, weight: f32) -> Self {
-        let text = last(text, MAX_SEARCH_QUERY_CHARS);
         let weight = weight.clamp(0.0, 1.0);
+        self.texts += 1;
+        match ends(text) {
+            None => self.put_text(text, weight, MAX_SEARCH_TERMS, Side::First),
+            Some((first, last)) => {
+                // The beginning leaves room for the end.
+                let room = MAX_SEARCH_TERMS.saturating_sub(self.count);
+                self.put_text(first, weight, self.count + room / 2, Side::First);
+                self.put_text(last, weight, MAX_SEARCH_TERMS, Side::Last);
+            }
+        }
+        self
+    }
+
+    /// `most`: how many terms there may be then. Where they are too many, those of one side count.
+    fn put_text(&mut self, text: &str, weight: f32, most: usize, side: Side) {
         let mut meant: HashSet<Box<str>> = HashSet::new();
         for (place, meaning) in glossary::in_text(text) {
             each_term(text.get(place).unwrap_or_default(), |term| {
-                self.put(term, weight, &[meaning]);
+                self.put(term, weight, &[meaning], most);
                 meant.insert(term.into());
             });
         }
+        let mut terms: Vec<Box<str>> = Vec::new();
         each_term(text, |term| {
             if !meant.contains(term) {
-                self.put(term, weight, glossary::of_term(term));
+                terms.push(term.into());
             }
         });
+        if side == Side::Last {
+            terms.reverse();
+        }
+        for term in &terms {
+            self.put(term, weight, glossary::of_term(term), most);
+        }
         self.put_names(text);
         if !self.text.is_empty() && !text.is_empty() {
             self.text.push('\n');
         }
         self.text.push_str(text);
-        self
     }
 
-    fn put(&mut self, term: &str, weight: f32, meanings: &[usize]) {
+    fn put(&mut self, term: &str, weight: f32, meanings: &[usize], most: usize) {
         let keys: Vec<Key> = match meanings {
             [] => vec![Key::Term(term.into())],
             meanings => meanings.iter().map(|at| Key::Meaning(*at)).collect(),
@@ -89,7 +118,7 @@ impl Query {
         };
         let before = word.len();
         let mut add = |term: &str, weight: f32| {
-            let has_room = self.count + word.len() - before < MAX_SEARCH_TERMS;
+            let has_room = self.count + word.len() - before < most;
             match word.get_mut(term) {
                 Some(known) => *known = known.max(weight),
                 None if has_room => {
@@ -136,15 +165,23 @@ impl Query {
         &self.words
     }
 
+    /// Whether nothing but one name was asked for.
+    pub(super) fn is_one_word(&self) -> bool {
+        self.texts == 1 && self.text.split_whitespace().count() == 1
+    }
+
     pub(super) fn names(&self) -> HashSet<&str> {
         self.names.iter().map(|name| &**name).collect()
     }
 }
 
-fn last(text: &str, most: usize) -> &str {
-    let Some(over) = text.chars().count().checked_sub(most) else {
-        return text;
-    };
-    let from = text.char_indices().nth(over).map_or(0, |(at, _)| at);
-    text.get(from..).unwrap_or(text)
+/// The beginning and the end of a text that is too long.
+fn ends(text: &str) -> Option<(&str, &str)> {
+    let over = text.chars().count().checked_sub(MAX_SEARCH_QUERY_CHARS)?;
+    if over == 0 {
+        return None;
+    }
+    let (end, _) = text.char_indices().nth(SEARCH_QUERY_FIRST_CHARS)?;
+    let (start, _) = text.char_indices().nth(SEARCH_QUERY_FIRST_CHARS + over)?;
+    Some((text.get(..end)?, text.get(start..)?))
 }

@@ -3,6 +3,8 @@
 mod archives;
 mod changes;
 mod door;
+mod lying;
+mod names;
 mod packages;
 mod page;
 

@@ -79,7 +79,9 @@ impl Executor for Read {
         let (desk, asked_as) = desk(&self.0, &call)?;
         let name = text(&call, "name").unwrap_or_default();
         let skill = desk.find(name)?.clone();
-        let path = text(&call, "path").unwrap_or(SKILL_MD).to_owned();
+        // Models send an empty text for what they leave out.
+        let path = text(&call, "path").filter(|path| !path.trim().is_empty());
+        let path = path.unwrap_or(SKILL_MD).to_owned();
         let given = |name| number(call.arguments.get(name));
         let part = Part {
             start_line: given("start_line"),

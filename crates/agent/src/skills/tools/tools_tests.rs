@@ -57,8 +57,60 @@ async fn what_the_agent_may_see_is_listed() {
     let listed = room.house.call("skill.list", json!({})).await.unwrap();
     assert_eq!(
         listed,
-        json!({"skills": [{"name": "haiku", "description": "Writes haiku."}]})
+        json!({"skills": [{"name": "haiku", "description": "Writes haiku."}], "truncated": false})
     );
+}
+
+/// However many there are and however long they are described: every name is seen, in one call or in those that follow.
+#[tokio::test]
+async fn no_skill_hides_another_in_the_list() {
+    let room = Room::new(json!({"visible": ["*"]}), 1_000);
+    for (count, described, calls) in [(30, 3_950, 1), (150, 3_950, 3)] {
+        for number in 0..count {
+            let text = format!(
+                "---\nname: s{number:03}\ndescription: '{}'\n---\n",
+                "\\\"字".repeat(described / 3)
+            );
+            let input = inline(&[(SKILL_MD, &text)]);
+            let replace = Some(crate::skills::ConflictStrategy::Replace);
+            let skills = &room.shelf.skills;
+            skills
+                .install_import(&input, &SkillScope::Global, replace)
+                .unwrap();
+        }
+        let rules: SkillRules = serde_json::from_value(json!({"visible": ["*"]})).unwrap();
+        let run = room
+            .shelf
+            .skills
+            .effective(vec![SkillScope::Global], &rules)
+            .unwrap();
+        let desk = SkillDesk::new(room.shelf.skills.clone(), run, rules, 0);
+        *room.house.door.skills.lock().unwrap() = Some(Arc::new(desk));
+        let (mut names, mut asked, mut after) = (Vec::new(), 0, json!(""));
+        loop {
+            let listed = room
+                .house
+                .call("skill.list", json!({"after": after}))
+                .await
+                .unwrap();
+            assert!(listed.to_string().chars().count() <= innkeeper_tools::limits::MAX_SHOWN_CHARS);
+            let skills = listed["skills"].as_array().unwrap();
+            names.extend(
+                skills
+                    .iter()
+                    .map(|skill| skill["name"].as_str().unwrap().to_owned()),
+            );
+            assert_eq!(listed["truncated"], true);
+            asked += 1;
+            match listed.get("next") {
+                Some(next) => after = next.clone(),
+                None => break,
+            }
+        }
+        assert_eq!(names.len(), count + 3);
+        assert!(names.is_sorted() && asked <= calls + 3, "{asked}");
+        assert_eq!(asked == 1, calls == 1, "{asked}");
+    }
 }
 
 #[tokio::test]
@@ -86,6 +138,14 @@ async fn a_skill_is_read() {
             "totalLines": 8, "startLine": 1, "endLine": 8, "content": HAIKU,
         })
     );
+    let empty = json!({"name": "haiku", "path": "", "max_chars": 0});
+    assert!(room.house.call("skill.read", empty).await.is_err());
+    let empty = json!({"name": "haiku", "path": " ", "start_line": 1, "line_count": 1});
+    let read = room.house.call("skill.read", empty).await.unwrap();
+    assert_eq!(
+        (&read["path"], &read["content"]),
+        (&json!("SKILL.md"), &json!("---\n"))
+    );
     let part = json!({"name": "haiku", "path": "./references/seasons.md", "start_line": 2, "line_count": 2});
     let read = room.house.call("skill.read", part).await.unwrap();
     assert_eq!(read["content"], "summer\nautumn\n");
@@ -93,7 +153,7 @@ async fn a_skill_is_read() {
         read["resourceRef"],
         "skills/haiku/references/seasons.md#L2-L3"
     );
-    assert_eq!(room.desk.left().unwrap(), 80_000 - chars as u64 - 14);
+    assert_eq!(room.desk.left().unwrap(), 80_000 - chars as u64 - 4 - 14);
 }
 
 #[tokio::test]

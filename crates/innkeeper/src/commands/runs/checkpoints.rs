@@ -1,9 +1,10 @@
 //! `innkeeper runs checkpoints`: which there are, and what one of them holds.
 
 use innkeeper_agent::instance::{
-    CheckpointPage, CheckpointQuery, CheckpointView, DiffEnd, RunReader,
+    CheckpointFile, CheckpointPage, CheckpointQuery, CheckpointView, DiffEnd, RunReader,
 };
 use innkeeper_protocol::event::RunId;
+use serde_json::json;
 
 use super::find::{find, reading};
 use super::words::moment;
@@ -36,8 +37,8 @@ async fn list(reader: &RunReader, run: &RunId, screen: &Screen) -> Result<(), Fa
     }
     if all.checkpoints.is_empty() {
         screen.note(
-            "No checkpoints: the run has written nothing",
-            "没有检查点：这次运行没有写过文件",
+            "No checkpoints: the run has made none",
+            "没有检查点：这次运行还没有留下检查点",
         );
         return Ok(());
     }
@@ -77,7 +78,7 @@ async fn all(reader: &RunReader, run: &RunId) -> Result<CheckpointPage, Failure>
 async fn one(reader: &RunReader, run: &RunId, given: &str, screen: &Screen) -> Result<(), Failure> {
     let id = match DiffEnd::parse(given)? {
         DiffEnd::Checkpoint(id) => id,
-        end @ (DiffEnd::Start | DiffEnd::Now) => end.as_str().into(),
+        end @ (DiffEnd::Start | DiffEnd::Now) => return moment_of(reader, run, &end, screen).await,
     };
     let checkpoint = reader.checkpoint(run, &id).await?;
     if screen.json {
@@ -92,17 +93,43 @@ async fn one(reader: &RunReader, run: &RunId, given: &str, screen: &Screen) -> R
     table.row([screen.pick("made", "时间"), &made(&checkpoint)]);
     table.row([screen.pick("why", "原因"), &why(&checkpoint, screen)]);
     screen.table(&table)?;
-    let mut files = Table::plain();
-    let held = checkpoint.files.unwrap_or_default();
-    for file in &held {
-        let sha: String = file.sha256.as_str().chars().take(12).collect();
-        files.row([file.path.as_str(), &format!("{} B", file.bytes), &sha]);
+    held(&checkpoint.files.unwrap_or_default(), screen)
+}
+
+/// The beginning and the end are no checkpoints, and hold files all the same.
+async fn moment_of(
+    reader: &RunReader,
+    run: &RunId,
+    end: &DiffEnd,
+    screen: &Screen,
+) -> Result<(), Failure> {
+    let tree = reader.files_at(run, end).await?;
+    let files = tree.0.into_iter().map(|(path, file)| CheckpointFile {
+        path,
+        sha256: file.sha256,
+        bytes: file.bytes,
+    });
+    let files: Vec<CheckpointFile> = files.collect();
+    if screen.json {
+        return screen.document(&json!({"id": end, "runId": run, "files": files}));
     }
-    if held.is_empty() {
+    if files.is_empty() {
+        screen.note("There were no files", "当时没有文件");
+    }
+    held(&files, screen)
+}
+
+fn held(files: &[CheckpointFile], screen: &Screen) -> Result<(), Failure> {
+    let mut table = Table::plain();
+    for file in files {
+        let sha: String = file.sha256.as_str().chars().take(12).collect();
+        table.row([file.path.as_str(), &format!("{} B", file.bytes), &sha]);
+    }
+    if files.is_empty() {
         return Ok(());
     }
     screen.text(&format!("\n{}", screen.pick("Files", "文件")))?;
-    screen.table(&files)
+    screen.table(&table)
 }
 
 fn made(checkpoint: &CheckpointView) -> String {

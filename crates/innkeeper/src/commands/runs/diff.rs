@@ -86,9 +86,18 @@ fn lines(diff: &Compared<'_>, screen: &Screen) -> Result<(), Failure> {
             screen.painted(&[(Colour::Aside, about)])?;
         }
         let text = file.unified_diff.as_deref().unwrap_or_default();
-        let lines = text.split_inclusive('\n').enumerate();
-        let lines: Vec<(Colour, &str)> = lines
-            .map(|(number, line)| (colour(number, line), line))
+        let mut is_head = true;
+        let lines: Vec<(Colour, &str)> = text
+            .split_inclusive('\n')
+            .map(|line| {
+                is_head &= !line.starts_with('@');
+                let colour = if is_head {
+                    Colour::Heading
+                } else {
+                    colour(line)
+                };
+                (colour, line)
+            })
             .collect();
         screen.painted(&lines)?;
     }
@@ -97,28 +106,18 @@ fn lines(diff: &Compared<'_>, screen: &Screen) -> Result<(), Failure> {
 
 /// What the lines do not say by themselves.
 fn about(file: &FileDiff, screen: &Screen) -> Option<String> {
-    let path = message(&file.path);
-    let mut said = Vec::new();
-    if let Some(old) = &file.old_path {
-        let (old, share) = (message(old), file.similarity.unwrap_or_default());
-        said.push(screen.pick(
-            format!("renamed from {old}, {share}% the same"),
-            format!("由 {old} 改名，{share}% 相同"),
-        ));
-    }
-    if let Some(note) = file.note {
-        let word = status(file.status, screen);
-        said.push(format!("{word}, {}", noted(note, screen)));
-    } else if file.unified_diff.is_none() && file.old_path.is_none() {
-        said.push(status(file.status, screen).to_owned());
-    }
-    (!said.is_empty()).then(|| format!("# {path}: {}\n", said.join("; ")))
+    let word = status(file.status, screen);
+    let said = match file.note {
+        Some(note) => format!("{word}, {}", noted(note, screen)),
+        None if file.unified_diff.is_none() => word.to_owned(),
+        None => return None,
+    };
+    Some(format!("# {}: {said}\n", message(&file.path)))
 }
 
-/// The first two lines are the names.
-fn colour(number: usize, line: &str) -> Colour {
+/// Of what follows the names.
+fn colour(line: &str) -> Colour {
     match line.as_bytes().first() {
-        _ if number < 2 => Colour::Heading,
         Some(b'@') => Colour::Place,
         Some(b'+') => Colour::Added,
         Some(b'-') => Colour::Removed,
@@ -141,7 +140,10 @@ fn noted(note: DiffNote, screen: &Screen) -> &'static str {
     match note {
         DiffNote::Binary => screen.pick("it is no text", "不是文本"),
         DiffNote::TooLarge => screen.pick("too large to be compared", "太大，没有比较"),
-        DiffNote::Cut => screen.pick("there is more than is shown", "后面还有，没有显示"),
+        DiffNote::Cut => screen.pick(
+            "there is more than is shown; name it with --path",
+            "后面还有，没有显示；请用 --path 指定",
+        ),
         DiffNote::Omitted => screen.pick(
             "not compared: there is too much; name it with --path",
             "内容太多，没有比较；请用 --path 指定",

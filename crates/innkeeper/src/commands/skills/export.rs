@@ -1,6 +1,6 @@
 //! `innkeeper skills export`: into a file that is there whole, or stays as it was.
 
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, Write as _};
 
 use innkeeper_agent::skills::Skills;
 use serde_json::json;
@@ -19,7 +19,7 @@ pub(super) fn run(
 ) -> Result<Ended, Failure> {
     let scope = scope("--scope", &args.scope)?;
     // Before a file is begun for a skill that is not there.
-    skills.show(&scope, &args.name).map_err(failed)?;
+    let archive = skills.archive(&scope, &args.name).map_err(failed)?;
     let name = shown(&args.output.to_string_lossy());
     let unwritable = |error: io::Error| match error.kind() {
         io::ErrorKind::BrokenPipe => Failure::ReaderGone,
@@ -28,14 +28,10 @@ pub(super) fn run(
             why: cause(&error),
         }),
     };
-    let mut out = BufWriter::new(Saved::open(&args.output).map_err(unwritable)?);
-    let exported = skills.export_into(&scope, &args.name, &mut out);
-    let (file_name, sha256) = exported.map_err(failed)?;
-    out.flush().map_err(unwritable)?;
-    let saved = out
-        .into_inner()
-        .map_err(|error| unwritable(error.into_error()))?;
+    let mut saved = Saved::open(&args.output).map_err(unwritable)?;
+    saved.write_all(&archive.bytes).map_err(unwritable)?;
     saved.finish().map_err(unwritable)?;
+    let (file_name, sha256) = (archive.file_name, archive.sha256);
     match screen.json {
         true => screen.document(&json!({
             "fileName": file_name,

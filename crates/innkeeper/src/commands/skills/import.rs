@@ -21,7 +21,7 @@ pub(super) fn run(
 ) -> Result<Ended, Failure> {
     let target = scope("--scope", &args.scope)?;
     if !args.source.exists() {
-        return Err(Failure::NotFound(Place::file(&args.source)));
+        return Err(Failure::NothingThere(Place::file(&args.source)));
     }
     let input = ImportInput::at(&args.source);
     if args.preview {
@@ -35,7 +35,7 @@ pub(super) fn run(
             line.show(progress);
         });
     line.clear();
-    tell(&installed.map_err(failed)?, screen)
+    tell(&installed.map_err(failed)?, None, screen)
 }
 
 fn shown(preview: &ImportPreview, screen: &Screen) -> Result<Ended, Failure> {

@@ -59,8 +59,12 @@ fn strategy(args: &ConflictArgs) -> Option<ConflictStrategy> {
     }
 }
 
-/// What came of an import or a move.
-fn tell(installed: &Installed, screen: &Screen) -> Result<Ended, Failure> {
+/// What came of an import, or of a move from another scope.
+fn tell(
+    installed: &Installed,
+    from: Option<&SkillScope>,
+    screen: &Screen,
+) -> Result<Ended, Failure> {
     if screen.json {
         screen.document(installed)?;
         return Ok(Ended::Done);
@@ -69,6 +73,8 @@ fn tell(installed: &Installed, screen: &Screen) -> Result<Ended, Failure> {
         &installed.skill.about.name,
         shown(&installed.skill.scope.to_string()),
     );
+    let from = from.filter(|from| **from != installed.skill.scope);
+    let from = from.map(|from| shown(&from.to_string()));
     let (english, chinese) = match installed.action {
         InstallAction::Installed => (
             format!("{name} is now in {scope}"),
@@ -78,10 +84,16 @@ fn tell(installed: &Installed, screen: &Screen) -> Result<Ended, Failure> {
             format!("{name} has replaced the one in {scope}"),
             format!("{name} 已替换 {scope} 中原有的"),
         ),
-        InstallAction::AlreadyInstalled => (
-            format!("{name} was in {scope} already"),
-            format!("{scope} 中已有相同的 {name}"),
-        ),
+        InstallAction::AlreadyInstalled => match from {
+            Some(from) => (
+                format!("{name} was in {scope} already, and is gone from {from}"),
+                format!("{scope} 中已有相同的 {name}，已从 {from} 移除"),
+            ),
+            None => (
+                format!("{name} was in {scope} already"),
+                format!("{scope} 中已有相同的 {name}"),
+            ),
+        },
         InstallAction::Skipped => (
             format!("{name} was left as it is, in {scope}"),
             format!("{scope} 中的 {name} 保持不变"),

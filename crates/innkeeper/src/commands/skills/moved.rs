@@ -15,5 +15,5 @@ pub(super) fn run(
 ) -> Result<Ended, Failure> {
     let (from, to) = (scope("--scope", &args.scope)?, scope("--to", &args.to)?);
     let moved = skills.move_to(&args.name, &from, &to, strategy(&args.conflict));
-    tell(&moved.map_err(failed)?, screen)
+    tell(&moved.map_err(failed)?, Some(&from), screen)
 }
