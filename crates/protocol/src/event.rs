@@ -8,6 +8,7 @@ mod commit;
 mod id;
 mod model;
 mod run;
+mod scope;
 mod task;
 mod tool;
 mod workspace;

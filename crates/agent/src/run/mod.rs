@@ -5,14 +5,18 @@
 
 mod apply;
 mod calls;
+mod child;
 mod commit;
 mod conclude;
+mod delegate;
+mod deliver;
 mod effect;
 mod end;
 mod finish;
 mod fit;
 mod guard;
 mod guidance;
+mod handoff;
 pub mod input;
 mod model;
 pub mod names;
@@ -22,17 +26,24 @@ mod spent;
 mod start;
 mod state;
 pub mod step;
+pub mod timeline;
 pub mod told;
 pub mod turn;
+mod waiting;
 
+pub use child::{Child, TaskStatus};
 pub use commit::{Commit, CommitAnswer};
+pub use delegate::{Assignment, ReturnStatus, ReturnedArtifact, TaskReturn};
 pub use guidance::Guidance;
+pub use handoff::Past;
 pub use input::{Created, Input, Stamped};
 pub use spent::{Left, Spent};
 pub use state::{AgentRun, OpenTask, RunFailure};
 pub use step::{Draft, Misfit, Step, Why};
+pub use timeline::{DelegationEdge, InvocationView, TimelineProjection};
 pub use told::ToldTools;
 pub use turn::{CallState, ModelTurn, Nudge, PlannedBlock, PlannedCall, Turn};
+pub use waiting::{Await, AwaitMode};
 
 #[cfg(test)]
 mod end_tests;

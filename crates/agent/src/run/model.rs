@@ -25,6 +25,7 @@ impl AgentRun {
     pub(super) fn model_asked(&mut self, guidance: usize, request: &Json, out: &mut Out) {
         self.spent.rounds += 1;
         self.turn = None;
+        self.awaits.clear();
         let round = self.spent.rounds;
         if guidance > 0 {
             let applied: Vec<_> = self.guidance.drain(..guidance).collect();

@@ -8,6 +8,7 @@ use innkeeper_protocol::event::{
     ModelBindingResolved, PersistentProjectionInitialized, ProfileResolved, RunCreated,
     RunEventKind, RunStatus, SkillScopesResolved, WorkspaceInitialized,
 };
+use jiff::Timestamp;
 use serde_json::{Map, Value as Json, json};
 
 use super::apply::Out;
@@ -28,10 +29,17 @@ impl AgentRun {
         let Input::Created(created) = &first.input else {
             return Err(Misfit::unfit("A run begins with its creation"));
         };
-        let mut run = Self {
-            created: created.clone(),
-            created_at: first.at,
-            at: first.at,
+        let mut run = Self::blank(created.clone(), first.at);
+        let mut out = created_events(created);
+        run.turn_to(RunStatus::InitializingWorkspace, &mut out);
+        Ok((run, out))
+    }
+
+    pub(super) fn blank(created: Arc<Created>, at: Timestamp) -> Self {
+        Self {
+            created,
+            created_at: at,
+            at,
             phase: Phase::Preparing,
             status: RunStatus::Created,
             paused: false,
@@ -55,10 +63,13 @@ impl AgentRun {
             drifts: 0,
             captured: None,
             failure: None,
-        };
-        let mut out = created_events(created);
-        run.turn_to(RunStatus::InitializingWorkspace, &mut out);
-        Ok((run, out))
+            invocation: InvocationId::root(),
+            duty: None,
+            children: BTreeMap::new(),
+            awaits: BTreeMap::new(),
+            handoff: None,
+            past: Vec::new(),
+        }
     }
 
     pub(super) fn workspace_ready(
