@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use innkeeper_agent::instance::AgentParts;
 use innkeeper_agent::workspace::{StatesInStore, Workspaces};
-use innkeeper_agent::{AgentRuntime, EngineModels, chat, skills, workspace};
+use innkeeper_agent::{AgentRuntime, EngineModels, chat, delegation, skills, workspace};
 use innkeeper_engine::{EngineOptions, ExecutionEngine, NodeManager};
 use innkeeper_protocol::Locale;
 use innkeeper_protocol::event::RunId;
@@ -196,6 +196,7 @@ fn register_builtins(
     all.extend(workspace::tools(workspaces));
     all.extend(chat::tools(workspaces));
     all.extend(skills::tools(workspaces));
+    all.extend(delegation::tools(workspaces));
     let source = builtin::source(all)?;
     tools.registry().replace(builtin::SOURCE, source)
 }

@@ -7,7 +7,9 @@ mod opening;
 mod turn;
 
 pub use opening::{Opening, opening};
-pub use turn::{after_turn, empty_turn, guidance, nudge, observations, with_tools};
+pub use turn::{
+    after_turn, arrived, empty_turn, guidance, nudge, observations, return_nudge, with_tools,
+};
 
 #[cfg(test)]
 #[path = "context_tests.rs"]

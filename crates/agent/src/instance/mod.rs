@@ -3,9 +3,11 @@
 //! A run decides (`run/`), the instance does, and what it did goes through the run's log (`log/`) to the disk before
 //! anybody hears of it. Nothing is decided here that a replay would not decide again.
 
+mod agents;
 mod binding;
 mod calls;
 mod checkpoints;
+mod children;
 mod compare;
 mod deliberate;
 mod door;
@@ -13,6 +15,7 @@ mod drive;
 mod ending;
 mod error;
 mod host;
+mod invocations;
 mod live;
 mod log;
 mod mailbox;
@@ -28,6 +31,7 @@ mod recovery;
 mod result_paper;
 mod retelling;
 mod runtime;
+mod seat;
 mod speak;
 mod start;
 mod steer;

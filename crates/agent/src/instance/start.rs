@@ -5,26 +5,21 @@ use std::sync::Arc;
 use innkeeper_protocol::ErrorCode;
 use innkeeper_protocol::event::{Presentation, ProfileId, RunId};
 use innkeeper_store::journal::{Entry, RunRecord, RunUpdate};
-use innkeeper_tools::{Caller, FoundTools, ProjectId, UserId};
+use innkeeper_tools::{ProjectId, UserId};
 use serde_json::Value as Json;
 
 use super::AgentError;
 use super::binding;
-use super::deliberate::Conversation;
-use super::drive::AgentInstance;
 use super::host;
-use super::live::Live;
-use super::log::{RunLog, numbered};
-use super::offer_told::Telling;
+use super::log::numbered;
 use super::prompt;
-use super::runtime::{AgentRuntime, RunHandle, Shared};
-use super::speak::Spoken;
+use super::runtime::{AgentRuntime, RunHandle};
 use crate::chat::ChatView;
 use crate::limits::{MAX_ADDITIONAL_ROUNDS, MAX_ID_CHARS, MAX_TITLE_CHARS};
 use crate::profile::{AgentProfile, DEFAULT_WRITER, Dialect, ModelMode};
 use crate::run::{AgentRun, Created, Input, Stamped};
-use crate::skills::{self, SkillDesk};
-use crate::workspace::{WorkspacePlan, WorkspaceSession, workspace_id};
+use crate::skills;
+use crate::workspace::workspace_id;
 
 /// What somebody wants done.
 #[derive(Debug, Clone, Default)]
@@ -195,7 +190,7 @@ impl AgentRuntime {
         }))
     }
 
-    async fn profile(
+    pub(super) async fn profile(
         &self,
         user: &UserId,
         project: &ProjectId,
@@ -219,76 +214,8 @@ impl AgentRuntime {
     }
 }
 
-impl Shared {
-    /// All that a run needs to go on.
-    pub(super) fn instance(
-        self: &Arc<Self>,
-        run: AgentRun,
-        last_seq: u64,
-        chat: Option<ChatView>,
-        is_recovered: bool,
-    ) -> Arc<AgentInstance> {
-        let created = run.created().clone();
-        let profile = &created.profile;
-        let cancel = self.closing.child_token();
-        let plan = WorkspacePlan::of(profile);
-        let caller = Caller {
-            user: UserId::try_from(created.user.as_str()).unwrap_or_default(),
-            project: ProjectId::try_from(created.project.as_str()).unwrap_or_default(),
-            ..Caller::agent(profile.id.as_str(), created.run_id.clone(), profile.reach())
-        };
-        let desk = Arc::new(SkillDesk::new(
-            self.skills.clone(),
-            created.skills.clone(),
-            profile.skills.clone(),
-            run.left().skill_chars,
-        ));
-        let state = run.workspace().clone();
-        Arc::new_cyclic(|own: &std::sync::Weak<AgentInstance>| {
-            let door: std::sync::Weak<dyn crate::workspace::RunDoor> = own.clone();
-            let session = Arc::new(WorkspaceSession::new(
-                created.run_id.clone(),
-                plan,
-                state,
-                self.contents.clone(),
-                door,
-            ));
-            // Calls are counted by the run itself, over restarts too.
-            let options = innkeeper_tools::RunOptions {
-                cancel: cancel.child_token(),
-                spill: Some(session.clone()),
-                // The next request declares what was found.
-                found: FoundTools::Named,
-                ..innkeeper_tools::RunOptions::default()
-            };
-            AgentInstance {
-                tools: self.parts.tools.begin(caller, options),
-                log: RunLog::new(
-                    run,
-                    last_seq,
-                    self.journal.clone(),
-                    self.parts.clock.clone(),
-                    cancel.clone(),
-                    session.clone(),
-                ),
-                session,
-                live: Live::new(),
-                telling: Telling::default(),
-                conversation: Conversation::default(),
-                spoken: Spoken::default(),
-                descriptions: profile.tools.tool_descriptions.clone(),
-                shared: self.clone(),
-                cancel,
-                chat: chat.map(Arc::new),
-                skills: desk,
-                is_recovered,
-            }
-        })
-    }
-}
-
 /// In the foreground only what is published counts, so a run that cannot publish could not end well.
-fn check_ending(profile: &AgentProfile, presentation: Presentation) -> Result<(), AgentError> {
+pub(super) fn check_ending(profile: &AgentProfile, presentation: Presentation) -> Result<(), AgentError> {
     let needed = ["workspace.commit", "workspace.finish"];
     let lacking = needed.iter().find(|tool| !profile.shows_name(tool));
     match lacking.filter(|_| presentation == Presentation::Foreground) {

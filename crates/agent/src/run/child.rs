@@ -115,14 +115,11 @@ impl Child {
         }
     }
 
-    /// What nobody needs of an agent that is over.
+    /// What nobody needs of an agent that is over. What it was asked and said last can still be looked at.
     fn shed(&mut self) {
         self.base.clear();
         let run = &mut self.run;
-        run.sent = Vec::new();
-        run.turn = None;
         run.told = None;
-        run.arrived = Vec::new();
         run.workspace.files.clear();
         run.workspace.reads.clear();
     }
@@ -149,6 +146,13 @@ impl AgentRun {
     /// The machine of that agent: a child's, or this one.
     pub fn of_invocation(&self, id: &InvocationId) -> &Self {
         self.children.get(id).map_or(self, |child| &child.run)
+    }
+
+    /// Whether there is, or was, an agent of that name.
+    pub fn is_agent(&self, id: &InvocationId) -> bool {
+        self.invocation == *id
+            || self.children.contains_key(id)
+            || self.past.iter().any(|past| past.invocation == *id)
     }
 
     /// Tasks that have no end.

@@ -29,6 +29,14 @@ pub fn response_path(round: u32) -> String {
     format!("model-responses/round-{round:03}.json")
 }
 
+/// The same of another agent than the first.
+pub fn response_path_of(invocation: &InvocationId, round: u32) -> String {
+    match *invocation == InvocationId::root() {
+        true => response_path(round),
+        false => format!("model-responses/{invocation}/round-{round:03}.json"),
+    }
+}
+
 /// What an agent has returned to the one that it worked for.
 pub fn result_file(invocation: &InvocationId) -> String {
     format!("agent-results/{invocation}.json")

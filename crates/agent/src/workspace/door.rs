@@ -13,6 +13,7 @@ use super::fault::fault;
 use super::path::WorkspacePath;
 use super::state::FileInfo;
 use crate::chat::ChatView;
+use crate::delegation::AgentDesk;
 use crate::skills::SkillDesk;
 
 #[async_trait]
@@ -32,6 +33,11 @@ pub trait RunDoor: Send + Sync {
 
     /// Its skills.
     fn skills(&self) -> Arc<SkillDesk>;
+
+    /// What it may ask of other agents; nothing where there are none.
+    fn agents(&self) -> Option<&dyn AgentDesk> {
+        None
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]

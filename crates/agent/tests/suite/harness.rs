@@ -9,7 +9,7 @@ use futures_util::stream;
 use innkeeper_agent::AgentRuntime;
 use innkeeper_agent::instance::{AgentParts, RunHandle, StartPrompt, StartRun};
 use innkeeper_agent::workspace::{self, StatesInStore, Workspaces};
-use innkeeper_agent::{chat, skills};
+use innkeeper_agent::{chat, delegation, skills};
 use innkeeper_engine::port::{ModelCall, ModelChunks, ModelPort};
 use innkeeper_engine::stream::{Chunk, ChunkKind};
 use innkeeper_engine::{EngineOptions, ExecutionEngine, NodeError, NodeManager};
@@ -294,6 +294,7 @@ pub(crate) async fn open(
         .into_iter()
         .chain(chat::tools(&workspaces))
         .chain(skills::tools(&workspaces))
+        .chain(delegation::tools(&workspaces))
         .chain(own);
     let source = builtin::source(offered).unwrap();
     tools.registry().replace(builtin::SOURCE, source).unwrap();

@@ -1,7 +1,9 @@
 mod action;
+mod cast;
 #[cfg(unix)]
 mod child;
 mod compare;
+mod delegation;
 mod deliberation;
 mod ends;
 #[cfg(unix)]
