@@ -6,10 +6,17 @@ use serde_json::{Map, Value as Json};
 type Fields = Map<String, Json>;
 
 /// A text that says something.
-pub(super) fn required(fields: &Fields, of: &str, name: &str, most: usize) -> Result<String, ToolError> {
+pub(super) fn required(
+    fields: &Fields,
+    of: &str,
+    name: &str,
+    most: usize,
+) -> Result<String, ToolError> {
     match optional(fields, of, name, most)? {
         Some(text) => Ok(text),
-        None => Err(invalid(format!("{of}.{name} says nothing: write it in a few words"))),
+        None => Err(invalid(format!(
+            "{of}.{name} says nothing: write it in a few words"
+        ))),
     }
 }
 

@@ -49,10 +49,7 @@ impl Brief {
 
     pub(super) fn of_handoff(fields: &Map<String, Json>) -> Result<Self, ToolError> {
         let mut brief = Self::begin(fields, "handoff")?;
-        for (name, part) in [
-            ("reason", Part::Reason),
-            ("contextSummary", Part::Context),
-        ] {
+        for (name, part) in [("reason", Part::Reason), ("contextSummary", Part::Context)] {
             brief.text(fields, "handoff", name, part)?;
         }
         for (name, part) in [
@@ -73,14 +70,26 @@ impl Brief {
         })
     }
 
-    fn text(&mut self, fields: &Map<String, Json>, of: &str, name: &str, part: Part) -> Result<(), ToolError> {
+    fn text(
+        &mut self,
+        fields: &Map<String, Json>,
+        of: &str,
+        name: &str,
+        part: Part,
+    ) -> Result<(), ToolError> {
         if let Some(text) = optional(fields, of, name, MAX_BRIEF_CHARS)? {
             self.parts.push((part, text));
         }
         Ok(())
     }
 
-    fn list(&mut self, fields: &Map<String, Json>, of: &str, name: &str, part: Part) -> Result<(), ToolError> {
+    fn list(
+        &mut self,
+        fields: &Map<String, Json>,
+        of: &str,
+        name: &str,
+        part: Part,
+    ) -> Result<(), ToolError> {
         let entries = texts(fields, of, name, MAX_BRIEF_ENTRIES, MAX_BRIEF_CHARS)?;
         if !entries.is_empty() {
             let lines: Vec<String> = entries.iter().map(|entry| format!("- {entry}")).collect();

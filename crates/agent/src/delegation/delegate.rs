@@ -12,7 +12,8 @@ use crate::workspace::Workspaces;
 
 pub(super) fn definition() -> ToolDefinition {
     let words = |what: &str| json!({"type": "string", "description": what});
-    let list = |what: &str| json!({"type": "array", "items": {"type": "string"}, "description": what});
+    let list =
+        |what: &str| json!({"type": "array", "items": {"type": "string"}, "description": what});
     ToolDefinition {
         examples: examples(&[(
             "Let another agent look something up.",
@@ -53,7 +54,11 @@ pub(super) fn definition() -> ToolDefinition {
                 }),
                 &["agentId", "task"],
             ),
-            answer(&[("taskId", "string"), ("status", "string"), ("agentId", "string")]),
+            answer(&[
+                ("taskId", "string"),
+                ("status", "string"),
+                ("agentId", "string"),
+            ]),
         )
     }
 }

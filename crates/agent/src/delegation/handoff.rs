@@ -13,7 +13,8 @@ use crate::workspace::Workspaces;
 
 pub(super) fn definition() -> ToolDefinition {
     let words = |what: &str| json!({"type": "string", "description": what});
-    let list = |what: &str| json!({"type": "array", "items": {"type": "string"}, "description": what});
+    let list =
+        |what: &str| json!({"type": "array", "items": {"type": "string"}, "description": what});
     ToolDefinition {
         examples: examples(&[(
             "The plan stands; somebody else writes.",

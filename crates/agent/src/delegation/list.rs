@@ -6,8 +6,8 @@ use innkeeper_tools::{Executor, Invocation, ToolError};
 use serde_json::{Value as Json, json};
 
 use super::arguments::{held, invalid};
-use super::rules::{Purpose, may_call};
 use super::no_agents;
+use super::rules::{Purpose, may_call};
 use crate::declare::{Nature, answer, declare, examples, number, object, text};
 use crate::limits::{LISTED_AGENTS, MAX_LISTED_AGENTS, MAX_QUERY_CHARS};
 use crate::profile::AgentProfile;
@@ -17,7 +17,10 @@ pub(super) fn definition() -> ToolDefinition {
     ToolDefinition {
         examples: examples(&[
             ("See who could take a task.", json!({"purpose": "delegate"})),
-            ("Look for somebody who checks facts.", json!({"query": "facts"})),
+            (
+                "Look for somebody who checks facts.",
+                json!({"query": "facts"}),
+            ),
         ]),
         ..declare(
             "agent.list",
@@ -87,11 +90,14 @@ pub(super) fn found(
     let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
     let mut found: Vec<(&str, Json)> = Vec::new();
     for profile in profiles {
-        let modes: Vec<&str> = [(Purpose::Delegate, "delegate"), (Purpose::Handoff, "handoff")]
-            .into_iter()
-            .filter(|(purpose, _)| may_call(profile, caller, *purpose).is_ok())
-            .map(|(_, name)| name)
-            .collect();
+        let modes: Vec<&str> = [
+            (Purpose::Delegate, "delegate"),
+            (Purpose::Handoff, "handoff"),
+        ]
+        .into_iter()
+        .filter(|(purpose, _)| may_call(profile, caller, *purpose).is_ok())
+        .map(|(_, name)| name)
+        .collect();
         let is_wanted = purposes
             .iter()
             .any(|purpose| may_call(profile, caller, *purpose).is_ok());

@@ -43,7 +43,12 @@ pub trait AgentDesk: Send + Sync {
     async fn handoff(&self, asked: Delegate) -> Result<TaskGiven, ToolError>;
 
     /// The result of the task that this agent works on; `text` is all of it, for people and models.
-    async fn give_back(&self, call: &CallId, result: TaskReturn, text: Blob) -> Result<(), ToolError>;
+    async fn give_back(
+        &self,
+        call: &CallId,
+        result: TaskReturn,
+        text: Blob,
+    ) -> Result<(), ToolError>;
 }
 
 /// What is wanted of another agent.

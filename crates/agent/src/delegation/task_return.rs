@@ -18,7 +18,8 @@ use crate::workspace::{WorkspacePath, WorkspaceSession, Workspaces};
 
 pub(super) fn definition() -> ToolDefinition {
     let words = |what: &str| json!({"type": "string", "description": what});
-    let list = |what: &str| json!({"type": "array", "items": {"type": "string"}, "description": what});
+    let list =
+        |what: &str| json!({"type": "array", "items": {"type": "string"}, "description": what});
     ToolDefinition {
         examples: examples(&[(
             "The task is done.",
@@ -138,7 +139,8 @@ fn artifacts(
                 .permanent());
         };
         if session.file(seen.as_str()).is_none() {
-            let message = format!("{of}: there is no file '{seen}': write it first, or leave it out");
+            let message =
+                format!("{of}: there is no file '{seen}': write it first, or leave it out");
             return Err(ToolError::new(ErrorCode::WorkspaceFileNotFound, message)
                 .because("workspace.file_not_found")
                 .permanent());

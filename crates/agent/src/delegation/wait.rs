@@ -20,7 +20,10 @@ pub(super) fn definition() -> ToolDefinition {
     let mut definition = ToolDefinition {
         examples: examples(&[
             ("Wait for whoever is done next.", json!({})),
-            ("Wait for all.", json!({"mode": "allCompleted", "timeoutMs": 300_000})),
+            (
+                "Wait for all.",
+                json!({"mode": "allCompleted", "timeoutMs": 300_000}),
+            ),
         ]),
         ..declare(
             "agent.await",

@@ -84,7 +84,10 @@ impl AgentDesk for AgentInstance {
         };
         let tasks: Vec<Json> = self
             .look(|run| {
-                let children = waiting.tasks.iter().filter_map(|task| run.child_of_task(task));
+                let children = waiting
+                    .tasks
+                    .iter()
+                    .filter_map(|task| run.child_of_task(task));
                 children.map(|(id, child)| child.report(id)).collect()
             })
             .await?;
@@ -112,7 +115,12 @@ impl AgentDesk for AgentInstance {
         Ok(given)
     }
 
-    async fn give_back(&self, call: &CallId, result: TaskReturn, text: Blob) -> Result<(), ToolError> {
+    async fn give_back(
+        &self,
+        call: &CallId,
+        result: TaskReturn,
+        text: Blob,
+    ) -> Result<(), ToolError> {
         let input = Input::TaskReturned {
             call: call.clone(),
             result: Arc::new(result),
@@ -155,7 +163,12 @@ impl AgentInstance {
 
     /// Whether its time was over first.
     async fn until(&self, waiting: &Await) -> Result<bool, ToolError> {
-        let since = self.shared.parts.clock.now().duration_since(waiting.asked_at);
+        let since = self
+            .shared
+            .parts
+            .clock
+            .now()
+            .duration_since(waiting.asked_at);
         let since = Duration::try_from(since).unwrap_or_default();
         let left = Duration::from_millis(waiting.timeout_ms).saturating_sub(since);
         let done = async {
@@ -187,8 +200,8 @@ impl AgentInstance {
         let found = runtime.profile(&user, &project, &asked.agent).await;
         let (profile, profile_source) = found.map_err(|error| not_found(&asked.agent, &error))?;
         may_call(&profile, caller, purpose)?;
-        let is_without_model = profile.model.mode == ModelMode::RequiresConfiguration
-            && profile.agent.model.is_none();
+        let is_without_model =
+            profile.model.mode == ModelMode::RequiresConfiguration && profile.agent.model.is_none();
         if is_without_model {
             let message = format!(
                 "'{}' has no model yet, so it cannot work: choose another agent",

@@ -1,7 +1,7 @@
 //! Agents that work for the one that has the run, driven beside it: each from when its task is given, and again after a
 //! restart, until it is over or the run is let go.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -26,30 +26,22 @@ pub(super) struct Children {
 }
 
 impl Children {
-    /// Takes up every agent that has no end, as long as it is polled.
+    /// Takes up every agent that has no end, as long as it is polled. Looking for them and driving them go side by side, for
+    /// both want the log.
     pub(super) async fn mind(&mut self, parent: &AgentInstance) -> Infallible {
         loop {
-            let changed = parent.log.changed();
-            // One that rests has nobody at work.
-            let open = parent.log.peek(|run| {
-                let children = run.children().into_iter();
-                let living = children.filter(|(_, child)| !child.is_over());
-                let living: Vec<InvocationId> = living.map(|(id, _)| id.clone()).collect();
-                living
-            });
-            for id in open.await.unwrap_or_default() {
-                if !self.at_work.contains_key(&id)
-                    && let Ok(Some(child)) = parent.child(&id).await
-                {
-                    self.at_work.insert(id.clone(), child.clone());
-                    self.driving.push(Box::pin(tend(child, id)));
-                }
-            }
-            tokio::select! {
-                () = changed => {}
+            let known: HashSet<InvocationId> = self.at_work.keys().cloned().collect();
+            let mut news = std::pin::pin!(newcomers(parent, &known));
+            let found = tokio::select! {
                 Some(id) = self.driving.next(), if !self.driving.is_empty() => {
                     self.at_work.remove(&id);
+                    Vec::new()
                 }
+                found = &mut news => found,
+            };
+            for (id, child) in found {
+                self.at_work.insert(id.clone(), child.clone());
+                self.driving.push(Box::pin(tend(child, id)));
             }
         }
     }
@@ -60,6 +52,37 @@ impl Children {
             child.cancel.cancel();
         }
         while self.driving.next().await.is_some() {}
+    }
+}
+
+/// Those that are at work and that nobody drives; ends when there are some.
+async fn newcomers(
+    parent: &AgentInstance,
+    known: &HashSet<InvocationId>,
+) -> Vec<(InvocationId, Arc<AgentInstance>)> {
+    loop {
+        if parent.log.fault().is_some() || parent.shared.closing.is_cancelled() {
+            // Nobody is taken up any more.
+            return std::future::pending().await;
+        }
+        let changed = parent.log.changed();
+        // One that rests has nobody at work.
+        let open = parent.log.peek(|run| {
+            let children = run.children().into_iter();
+            let living = children.filter(|(id, child)| !child.is_over() && !known.contains(*id));
+            let living: Vec<InvocationId> = living.map(|(id, _)| id.clone()).collect();
+            living
+        });
+        let mut found = Vec::new();
+        for id in open.await.unwrap_or_default() {
+            if let Ok(Some(child)) = parent.child(&id).await {
+                found.push((id, child));
+            }
+        }
+        if !found.is_empty() {
+            return found;
+        }
+        changed.await;
     }
 }
 

@@ -110,7 +110,10 @@ impl RunReader {
 impl AgentRun {
     /// `agent-results/<invocation>.json`; nothing as long as nothing was returned.
     pub(super) fn result_record(&self, id: &InvocationId) -> Option<Json> {
-        let (_, child) = self.children().into_iter().find(|(known, _)| *known == id)?;
+        let (_, child) = self
+            .children()
+            .into_iter()
+            .find(|(known, _)| *known == id)?;
         let result = child.result.as_ref()?;
         Some(json!({
             "schemaVersion": 1,

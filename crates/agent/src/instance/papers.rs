@@ -225,7 +225,9 @@ impl Moment<'_> {
     /// The agent that it is told of.
     fn part(&self, draft: &Draft) -> &AgentRun {
         let scope = draft.scope.as_ref();
-        scope.map_or(self.run, |scope| self.run.of_invocation(&scope.invocation_id))
+        scope.map_or(self.run, |scope| {
+            self.run.of_invocation(&scope.invocation_id)
+        })
     }
 
     fn ended(&self, id: &CallId) -> Option<&PlannedCall> {

@@ -135,10 +135,7 @@ impl Shared {
 
 impl AgentInstance {
     /// For an agent that works for this one. Nothing of a run that has no such agent.
-    pub(super) async fn child(
-        &self,
-        invocation: &InvocationId,
-    ) -> Result<Option<Arc<Self>>, Gone> {
+    pub(super) async fn child(&self, invocation: &InvocationId) -> Result<Option<Arc<Self>>, Gone> {
         let cancel = self.cancel.child_token();
         let seat = self.log.read(|run| {
             let child = run.of_invocation(invocation);

@@ -215,7 +215,10 @@ impl AgentRuntime {
 }
 
 /// In the foreground only what is published counts, so a run that cannot publish could not end well.
-pub(super) fn check_ending(profile: &AgentProfile, presentation: Presentation) -> Result<(), AgentError> {
+pub(super) fn check_ending(
+    profile: &AgentProfile,
+    presentation: Presentation,
+) -> Result<(), AgentError> {
     let needed = ["workspace.commit", "workspace.finish"];
     let lacking = needed.iter().find(|tool| !profile.shows_name(tool));
     match lacking.filter(|_| presentation == Presentation::Foreground) {

@@ -380,8 +380,10 @@ impl AgentRun {
     }
 
     pub(super) fn recover_children(&mut self, out: &mut Out) {
-        self.each_child(out, |_, id, child, out| {
+        self.each_child(out, |run, id, child, out| {
             if !child.run.is_over() {
+                // Having nobody to drive it was no work.
+                child.run.at = run.at;
                 let mut told = Out::new();
                 child.run.recovered(&mut told);
                 out.extend(told.into_iter().filter_map(|draft| of_child(draft, id)));

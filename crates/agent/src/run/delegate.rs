@@ -148,9 +148,7 @@ const NESTED: &str = "You work on a task for another agent and cannot give tasks
 impl AgentRun {
     pub(super) fn not_for_children(&self, tool: &str) -> Option<Failure> {
         self.duty.as_ref()?;
-        let denied = NOT_FOR_CHILDREN
-            .iter()
-            .find(|(name, ..)| alike(name, tool));
+        let denied = NOT_FOR_CHILDREN.iter().find(|(name, ..)| alike(name, tool));
         denied.map(|(_, code, reason, message)| Failure {
             reason: Some((*reason).to_owned()),
             ..Failure::new(*code, *message)
@@ -169,8 +167,9 @@ impl AgentRun {
             return Err(Misfit::unfit("There is an agent of that name in the run"));
         }
         let rules = &self.created.profile.delegation;
-        let exhausted =
-            |reason, message| Misfit::refused(ErrorCode::AgentDelegationBudgetExhausted, reason, message);
+        let exhausted = |reason, message| {
+            Misfit::refused(ErrorCode::AgentDelegationBudgetExhausted, reason, message)
+        };
         if !rules.can_delegate {
             return Err(Misfit::refused(
                 ErrorCode::AgentDelegationDenied,
@@ -191,7 +190,9 @@ impl AgentRun {
         if all >= count(rules.max_invocations_per_run) {
             return Err(exhausted(
                 "agent.max_invocations_per_run_exhausted",
-                format!("{all} tasks were given in this run, and no more may be: do the rest yourself"),
+                format!(
+                    "{all} tasks were given in this run, and no more may be: do the rest yourself"
+                ),
             ));
         }
         let left = self.left();
@@ -259,7 +260,10 @@ impl AgentRun {
             parent_invocation_id: parent.clone(),
             target_profile_id: child.profile_id.clone(),
             extra: Map::from_iter([
-                ("workspaceKey".to_owned(), child.workspace_key.clone().into()),
+                (
+                    "workspaceKey".to_owned(),
+                    child.workspace_key.clone().into(),
+                ),
                 ("title".to_owned(), child.title.clone().into()),
             ]),
         };
@@ -403,7 +407,9 @@ fn cut(profile: &mut AgentProfile, left: &Left, assignment: &Assignment) {
     tools.max_rounds = within(tools.max_rounds, left.rounds, assignment.max_rounds);
     tools.max_calls_per_run = within(tools.max_calls_per_run, left.calls, assignment.max_calls);
     // What ends the work must be possible however few calls there are.
-    tools.max_calls_per_tool.retain(|name, _| !alike(name, RETURN));
+    tools
+        .max_calls_per_tool
+        .retain(|name, _| !alike(name, RETURN));
     let budget = &mut profile.agent.budget;
     *budget = less(
         budget,

@@ -96,7 +96,13 @@ pub(super) fn within(report: Map<String, Json>, tokens: u32) -> Map<String, Json
     }
     // Who, what and where first; then as much as there is room for.
     const KEPT: [&str; 7] = [
-        "taskId", "agentId", "status", "error", "summaryRef", "resultRef", "confidence",
+        "taskId",
+        "agentId",
+        "status",
+        "error",
+        "summaryRef",
+        "resultRef",
+        "confidence",
     ];
     let mut left = budget;
     let mut cut = Map::new();
@@ -277,8 +283,10 @@ mod tests {
     #[test]
     fn a_long_report_is_cut_to_its_budget_and_says_so() {
         let report = |summary: &str| {
-            fields(json!({"taskId": "t", "status": "completed", "summary": summary,
-                "findings": ["one", "two"], "summaryRef": "summaries/a-result.md"}))
+            fields(
+                json!({"taskId": "t", "status": "completed", "summary": summary,
+                "findings": ["one", "two"], "summaryRef": "summaries/a-result.md"}),
+            )
         };
         assert_eq!(within(report("short"), 1_000), report("short"));
         for (summary, tokens) in [("x".repeat(10_000), 100), ("茶".repeat(10_000), 100)] {
@@ -286,7 +294,10 @@ mod tests {
             assert_eq!(cut["truncated"], true);
             assert_eq!(cut["summaryRef"], "summaries/a-result.md");
             let told = cut["summary"].as_str().unwrap();
-            assert!(!told.is_empty() && cost(told) <= u64::from(tokens), "{told}");
+            assert!(
+                !told.is_empty() && cost(told) <= u64::from(tokens),
+                "{told}"
+            );
             assert!(summary.starts_with(told));
         }
     }

@@ -60,8 +60,13 @@ impl AgentRun {
     }
 
     pub(super) fn check_handoff(&self, call: &CallId, to: &Assignment) -> Fit {
-        let denied =
-            |reason, message: String| Err(Misfit::refused(ErrorCode::AgentHandoffDenied, reason, message));
+        let denied = |reason, message: String| {
+            Err(Misfit::refused(
+                ErrorCode::AgentHandoffDenied,
+                reason,
+                message,
+            ))
+        };
         if self.handoff_of(call).is_some() {
             return Err(Misfit::already("The run is handed over after this turn"));
         }
@@ -70,7 +75,8 @@ impl AgentRun {
         if !rules.can_handoff {
             return denied(
                 "agent.handoff_policy_denied",
-                "The profile of this agent does not let it hand the run over: go on yourself".to_owned(),
+                "The profile of this agent does not let it hand the run over: go on yourself"
+                    .to_owned(),
             );
         }
         let pending = self.open_children().count();
@@ -86,12 +92,17 @@ impl AgentRun {
         if depth >= usize::try_from(rules.max_handoff_depth).unwrap_or(usize::MAX) {
             return denied(
                 "agent.handoff_depth_exhausted",
-                format!("The run was handed over {depth} times, and may not be once more: bring it to its end"),
+                format!(
+                    "The run was handed over {depth} times, and may not be once more: bring it to its end"
+                ),
             );
         }
         let is_known = self.invocation == to.invocation
             || self.children.contains_key(&to.invocation)
-            || self.past.iter().any(|past| past.invocation == to.invocation);
+            || self
+                .past
+                .iter()
+                .any(|past| past.invocation == to.invocation);
         if is_known {
             return Err(Misfit::unfit("There is an agent of that name in the run"));
         }
@@ -156,7 +167,11 @@ impl AgentRun {
                 &source,
                 &[next],
             ),
-            Draft::between(RunEventKind::AgentInvocationCreated(created), next, &[&source]),
+            Draft::between(
+                RunEventKind::AgentInvocationCreated(created),
+                next,
+                &[&source],
+            ),
             Draft::between(
                 RunEventKind::AgentInvocationStarted(changed(next, "running")),
                 next,

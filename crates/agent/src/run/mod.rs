@@ -46,6 +46,8 @@ pub use turn::{CallState, ModelTurn, Nudge, PlannedBlock, PlannedCall, Turn};
 pub use waiting::{Await, AwaitMode};
 
 #[cfg(test)]
+mod delegation_tests;
+#[cfg(test)]
 mod end_tests;
 #[cfg(test)]
 mod fit_tests;

@@ -137,8 +137,12 @@ impl Spent {
 
     /// What an agent has used that works for this one is used of the same.
     pub(super) fn add_of_child(&mut self, before: &Self, after: &Self) {
-        self.tokens = self.tokens.saturating_add(after.tokens.saturating_sub(before.tokens));
-        self.calls = self.calls.saturating_add(after.calls.saturating_sub(before.calls));
+        self.tokens = self
+            .tokens
+            .saturating_add(after.tokens.saturating_sub(before.tokens));
+        self.calls = self
+            .calls
+            .saturating_add(after.calls.saturating_sub(before.calls));
         self.cost += (after.cost - before.cost).max(0.0);
     }
 

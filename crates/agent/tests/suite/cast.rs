@@ -49,10 +49,12 @@ impl Cast {
     pub(crate) fn read(&self, who: &str, number: usize) -> String {
         let asked = self.asked.lock().unwrap();
         let mut own = asked.iter().filter(|(name, _)| name == who);
-        let (_, messages) = own.nth(number).unwrap_or_else(|| {
-            panic!("{who} was not asked {number} times")
-        });
-        let texts = messages.iter().filter_map(|message| message["content"].as_str());
+        let (_, messages) = own
+            .nth(number)
+            .unwrap_or_else(|| panic!("{who} was not asked {number} times"));
+        let texts = messages
+            .iter()
+            .filter_map(|message| message["content"].as_str());
         texts.collect::<Vec<_>>().join("\n---\n")
     }
 
@@ -101,7 +103,9 @@ impl ModelPort for Cast {
 
 /// `You are boss.` is the boss.
 pub(crate) fn name(messages: &[Json]) -> String {
-    let texts = messages.iter().filter(|message| message["role"] == "system");
+    let texts = messages
+        .iter()
+        .filter(|message| message["role"] == "system");
     let texts = texts.filter_map(|message| message["content"].as_str());
     let all = texts.collect::<Vec<_>>().join("\n");
     let rest = all.split("You are ").nth(1).unwrap_or_default();
@@ -126,7 +130,10 @@ pub(crate) fn task_return(summary: &str) -> String {
 }
 
 pub(crate) fn write_file(path: &str, content: &str) -> String {
-    call("workspace.write_file", &[("path", path), ("content", content)])
+    call(
+        "workspace.write_file",
+        &[("path", path), ("content", content)],
+    )
 }
 
 pub(crate) struct Stage {
@@ -154,8 +161,10 @@ impl Stage {
 
     async fn in_home(home: Arc<TempDir>) -> Self {
         let (cast, gate) = (Arc::new(Cast::default()), Arc::new(Gate::default()));
-        let (tools, runtime) =
-            open(home.path(), cast.clone(), vec![gated(&gate)], |journal| journal).await;
+        let (tools, runtime) = open(home.path(), cast.clone(), vec![gated(&gate)], |journal| {
+            journal
+        })
+        .await;
         Self {
             home,
             cast,

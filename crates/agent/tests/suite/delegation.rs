@@ -10,12 +10,21 @@ use super::harness::{check_journal, names};
 #[tokio::test]
 async fn a_task_is_given_and_its_result_waited_for() {
     let stage = Stage::new().await;
-    stage.cast.says("boss", write_file("plan/tea.md", "Ask about tea."));
-    stage.cast.says("boss", delegate("helper", "Find out about tea."));
+    stage
+        .cast
+        .says("boss", write_file("plan/tea.md", "Ask about tea."));
+    stage
+        .cast
+        .says("boss", delegate("helper", "Find out about tea."));
     stage.cast.says("boss", call("agent.await", &[]));
     stage.cast.says("boss", "Tea is old.");
-    stage.cast.says("helper", call("workspace.read_file", &[("path", "plan/tea.md")]));
-    stage.cast.says("helper", write_file("scratch/tea.md", "Very old."));
+    stage.cast.says(
+        "helper",
+        call("workspace.read_file", &[("path", "plan/tea.md")]),
+    );
+    stage
+        .cast
+        .says("helper", write_file("scratch/tea.md", "Very old."));
     stage.cast.says(
         "helper",
         call(
@@ -37,12 +46,26 @@ async fn a_task_is_given_and_its_result_waited_for() {
     assert!(told.contains("summaries/helper/scratch/tea.md"), "{told}");
     // The helper saw the files of the boss, and its task.
     let brief = stage.cast.read("helper", 0);
-    assert!(brief.contains("Find out about tea.") && brief.contains("'boss'"), "{brief}");
-    assert!(brief.contains("task.return") && !brief.contains("agent.delegate"), "{brief}");
+    assert!(
+        brief.contains("Find out about tea.") && brief.contains("'boss'"),
+        "{brief}"
+    );
+    assert!(
+        brief.contains("task.return") && !brief.contains("agent.delegate"),
+        "{brief}"
+    );
     assert!(stage.cast.read("helper", 1).contains("Ask about tea."));
     // What it wrote is in its folder, and nowhere else.
-    assert_eq!(stage.file(&run, "summaries/helper/scratch/tea.md").await, "Very old.");
-    assert!(stage.file(&run, "summaries/helper-result.md").await.contains("5000"));
+    assert_eq!(
+        stage.file(&run, "summaries/helper/scratch/tea.md").await,
+        "Very old."
+    );
+    assert!(
+        stage
+            .file(&run, "summaries/helper-result.md")
+            .await
+            .contains("5000")
+    );
     let state = stage.runtime.reader().state(&run).await.unwrap();
     assert!(!state.workspace().files.contains_key("scratch/tea.md"));
     // One checkpoint has it.
@@ -50,7 +73,11 @@ async fn a_task_is_given_and_its_result_waited_for() {
     let told = of_agent(&events, &child);
     assert_eq!(told.first(), Some(&"agent_invocation_created"));
     assert!(told.contains(&"model_completed") && told.contains(&"workspace_file_written"));
-    assert!(!told.iter().any(|name| name.starts_with("run_") || *name == "status_changed"));
+    assert!(
+        !told
+            .iter()
+            .any(|name| name.starts_with("run_") || *name == "status_changed")
+    );
     let reasons: Vec<_> = events
         .iter()
         .filter_map(|event| match &event.kind {
@@ -62,7 +89,9 @@ async fn a_task_is_given_and_its_result_waited_for() {
         .collect();
     assert_eq!(reasons, ["tool_workspace_write", "task_return"]);
     // Papers of the child.
-    let paper = stage.file(&run, &format!("agent-results/{child}.json")).await;
+    let paper = stage
+        .file(&run, &format!("agent-results/{child}.json"))
+        .await;
     assert!(paper.contains("tauritavern.agentTaskResult") && paper.contains(&task));
     let response = format!("model-responses/{child}/round-001.json");
     assert!(stage.file(&run, &response).await.contains("plan/tea.md"));
@@ -100,15 +129,25 @@ async fn results_come_by_themselves_where_nobody_waits() {
         assert_eq!(told.matches(said).count(), 1, "{told}");
     }
     let state = stage.runtime.reader().state(&run).await.unwrap();
-    assert!(state.children().iter().all(|(_, child)| child.status == TaskStatus::Completed));
-    assert_eq!(state.spent().tokens, 15 * (stage.cast.times("boss") as u64 + 2));
+    assert!(
+        state
+            .children()
+            .iter()
+            .all(|(_, child)| child.status == TaskStatus::Completed)
+    );
+    assert_eq!(
+        state.spent().tokens,
+        15 * (stage.cast.times("boss") as u64 + 2)
+    );
 }
 
 #[tokio::test]
 async fn a_task_that_fails_is_told_and_the_run_goes_on() {
     let stage = Stage::new().await;
     stage.cast.says("boss", delegate("helper", "Find out."));
-    stage.cast.says("boss", call("agent.await", &[("mode", "allCompleted")]));
+    stage
+        .cast
+        .says("boss", call("agent.await", &[("mode", "allCompleted")]));
     stage.cast.says("boss", "It did not work.");
     stage.cast.line("helper", Line::Fails);
     let run = stage.start().await;
@@ -136,16 +175,26 @@ async fn whoever_does_not_return_fails_with_its_last_words_kept() {
     assert_eq!(status, RunStatus::Completed, "{:?}", names(&events));
     assert!(stage.cast.read("helper", 1).contains("task.return"));
     let told = stage.cast.read("boss", 2);
-    assert!(told.contains("agent.child_invocation_missing_return"), "{told}");
-    let kept = stage.file(&run, "summaries/helper/output/direct_output.md").await;
+    assert!(
+        told.contains("agent.child_invocation_missing_return"),
+        "{told}"
+    );
+    let kept = stage
+        .file(&run, "summaries/helper/output/direct_output.md")
+        .await;
     assert_eq!(kept, "I said that it is 42.");
 }
 
 #[tokio::test]
 async fn a_task_is_cancelled_alone() {
     let stage = Stage::new().await;
-    stage.cast.says("boss", [delegate("helper", "Wait."), delegate("friend", "Go.")].join("\n"));
-    stage.cast.says("boss", call("agent.await", &[("mode", "allCompleted")]));
+    stage.cast.says(
+        "boss",
+        [delegate("helper", "Wait."), delegate("friend", "Go.")].join("\n"),
+    );
+    stage
+        .cast
+        .says("boss", call("agent.await", &[("mode", "allCompleted")]));
     stage.cast.says("boss", "One of two.");
     stage.cast.says("helper", call("gate", &[]));
     stage.cast.says("friend", task_return("Gone."));
@@ -157,12 +206,25 @@ async fn a_task_is_cancelled_alone() {
     let (status, events) = stage.end(&run).await;
     assert_eq!(status, RunStatus::Completed, "{:?}", names(&events));
     check_journal(&events);
-    assert_eq!(names(&events).iter().filter(|name| **name == "agent_task_cancelled").count(), 1);
+    assert_eq!(
+        names(&events)
+            .iter()
+            .filter(|name| **name == "agent_task_cancelled")
+            .count(),
+        1
+    );
     let told = stage.cast.read("boss", 2);
-    assert!(told.contains("cancelled") && told.contains("Gone."), "{told}");
+    assert!(
+        told.contains("cancelled") && told.contains("Gone."),
+        "{told}"
+    );
     // Twice is once; and of no task there is an error.
     stage.runtime.cancel_task(&run, &task).await.unwrap();
-    let error = stage.runtime.cancel_task(&run, &TaskId::new("task_x")).await.unwrap_err();
+    let error = stage
+        .runtime
+        .cancel_task(&run, &TaskId::new("task_x"))
+        .await
+        .unwrap_err();
     assert_eq!(error.code.as_str(), "agent.await_task_not_found");
 }
 
@@ -200,7 +262,12 @@ async fn a_run_that_is_cancelled_takes_everybody_along() {
     check_journal(&events);
     assert!(names(&events).contains(&"agent_task_cancelled"));
     let timeline = stage.runtime.reader().timeline(&run).await.unwrap();
-    assert!(timeline.invocations.iter().all(|agent| agent.status == "cancelled"));
+    assert!(
+        timeline
+            .invocations
+            .iter()
+            .all(|agent| agent.status == "cancelled")
+    );
 }
 
 #[tokio::test]
@@ -216,20 +283,37 @@ async fn nobody_who_works_for_another_gives_tasks_or_ends_the_run() {
     let (status, events) = stage.end(&run).await;
     assert_eq!(status, RunStatus::Completed, "{:?}", names(&events));
     assert_eq!(given(&events).len(), 1);
-    assert!(stage.cast.read("helper", 1).contains("cannot give tasks to others"));
-    assert!(stage.cast.read("helper", 2).contains("only that agent ends the run"));
+    assert!(
+        stage
+            .cast
+            .read("helper", 1)
+            .contains("cannot give tasks to others")
+    );
+    assert!(
+        stage
+            .cast
+            .read("helper", 2)
+            .contains("only that agent ends the run")
+    );
     assert_eq!(stage.cast.times("friend"), 0);
 }
 
 #[tokio::test]
 async fn a_run_is_handed_over_with_its_files() {
     let stage = Stage::new().await;
-    stage.cast.says("boss", write_file("plan/a.md", "The plan."));
+    stage
+        .cast
+        .says("boss", write_file("plan/a.md", "The plan."));
     let handoff = r#"{"objective": "Write it.", "workspaceRefs": ["plan/a.md"]}"#;
     let asked = [("agentId", "friend"), ("handoff", handoff)];
     stage.cast.says("boss", call("agent.handoff", &asked));
-    stage.cast.says("friend", call("workspace.read_file", &[("path", "plan/a.md")]));
-    stage.cast.says("friend", write_file("output/main.md", "The text."));
+    stage.cast.says(
+        "friend",
+        call("workspace.read_file", &[("path", "plan/a.md")]),
+    );
+    stage
+        .cast
+        .says("friend", write_file("output/main.md", "The text."));
     stage.cast.says("friend", call("workspace.finish", &[]));
     let run = stage.start().await;
     let (status, events) = stage.end(&run).await;
@@ -243,17 +327,32 @@ async fn a_run_is_handed_over_with_its_files() {
     let statuses: Vec<_> = timeline
         .invocations
         .iter()
-        .map(|agent| (agent.kind, agent.profile_id.as_str(), agent.status, agent.rounds))
+        .map(|agent| {
+            (
+                agent.kind,
+                agent.profile_id.as_str(),
+                agent.status,
+                agent.rounds,
+            )
+        })
         .collect();
     assert_eq!(
         statuses,
-        [("root", "boss", "transferred", 2), ("handoff", "friend", "completed", 3)]
+        [
+            ("root", "boss", "transferred", 2),
+            ("handoff", "friend", "completed", 3)
+        ]
     );
     let friend = timeline.foreground_invocation_ids[1].clone();
     let turn = reader.model_turn_of(&run, &friend, 1, None).await.unwrap();
     assert!(turn.assistant.text.contains("plan/a.md"));
     let response = format!("model-responses/{friend}/round-003.json");
-    assert!(stage.file(&run, &response).await.contains("workspace.finish"));
+    assert!(
+        stage
+            .file(&run, &response)
+            .await
+            .contains("workspace.finish")
+    );
     assert!(of_agent(&events, friend.as_str()).contains(&"agent_loop_finished"));
 }
 
@@ -261,7 +360,9 @@ async fn a_run_is_handed_over_with_its_files() {
 async fn what_another_process_left_goes_on() {
     let stage = Stage::new().await;
     stage.cast.says("boss", delegate("helper", "Wait."));
-    stage.cast.says("boss", call("agent.await", &[("timeoutMs", "300000")]));
+    stage
+        .cast
+        .says("boss", call("agent.await", &[("timeoutMs", "300000")]));
     stage.cast.says("helper", call("gate", &[]));
     let run = stage.start().await;
     stage.gate.entered.notified().await;
@@ -277,7 +378,11 @@ async fn what_another_process_left_goes_on() {
     check_journal(&events);
     assert_eq!(events[..before.len()], before);
     assert!(stage.cast.read("helper", 0).contains("outcome"));
-    assert_eq!(*stage.gate.calls.lock().unwrap(), 0, "it must not be called again");
+    assert_eq!(
+        *stage.gate.calls.lock().unwrap(),
+        0,
+        "it must not be called again"
+    );
     assert!(stage.cast.read("boss", 0).contains("I do not know."));
     let waits = names(&events);
     let waits = waits.iter().filter(|name| **name == "agent_await_started");
@@ -299,5 +404,8 @@ async fn a_handed_over_run_goes_on_with_the_one_who_has_it() {
     let (status, events) = stage.end(&run).await;
     assert_eq!(status, RunStatus::Completed, "{:?}", names(&events));
     check_journal(&events);
-    assert_eq!((stage.cast.times("boss"), stage.cast.times("friend")), (0, 1));
+    assert_eq!(
+        (stage.cast.times("boss"), stage.cast.times("friend")),
+        (0, 1)
+    );
 }

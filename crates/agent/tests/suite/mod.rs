@@ -11,6 +11,8 @@ mod faults;
 mod harness;
 #[cfg(unix)]
 mod kill;
+#[cfg(unix)]
+mod kill_agents;
 mod life;
 mod many_tools;
 mod memory;

@@ -157,26 +157,29 @@ impl RunLog {
         if run.is_parked() {
             parked.notify_one();
         }
-        Self(Arc::new(Inner {
-            run: run.created().run_id.clone(),
-            journal,
-            clock,
-            on_disk: AtomicU64::new(last_seq),
-            state: Arc::new(Mutex::new(State {
-                place: Place {
-                    last_seq,
-                    since_snapshot: 0,
-                },
-                awake: Some(Box::new(Awake { run, held: None })),
-            })),
-            session: std::sync::Mutex::new(session),
-            is_held: AtomicBool::new(false),
-            pending: std::sync::Mutex::default(),
-            fed: Notify::new(),
-            parked,
-            broken: Fault::default(),
-            let_go,
-        }), None)
+        Self(
+            Arc::new(Inner {
+                run: run.created().run_id.clone(),
+                journal,
+                clock,
+                on_disk: AtomicU64::new(last_seq),
+                state: Arc::new(Mutex::new(State {
+                    place: Place {
+                        last_seq,
+                        since_snapshot: 0,
+                    },
+                    awake: Some(Box::new(Awake { run, held: None })),
+                })),
+                session: std::sync::Mutex::new(session),
+                is_held: AtomicBool::new(false),
+                pending: std::sync::Mutex::default(),
+                fed: Notify::new(),
+                parked,
+                broken: Fault::default(),
+                let_go,
+            }),
+            None,
+        )
     }
 
     /// The same log for an agent that works for another.
@@ -190,12 +193,20 @@ impl RunLog {
 
     /// From now on this one follows what the run's workspace becomes.
     pub(crate) fn seat(&self, session: Arc<WorkspaceSession>) {
-        let mut seat = self.0.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seat = self
+            .0
+            .session
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         *seat = session;
     }
 
     fn root_session(&self) -> Arc<WorkspaceSession> {
-        let seat = self.0.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let seat = self
+            .0
+            .session
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         seat.clone()
     }
 
@@ -285,7 +296,10 @@ impl RunLog {
     /// None of a run that rests; it goes on resting.
     pub(crate) async fn peek<T>(&self, look: impl FnOnce(&AgentRun) -> T) -> Option<T> {
         let state = self.0.state.lock().await;
-        state.awake.as_ref().map(|awake| look(self.part(&awake.run)))
+        state
+            .awake
+            .as_ref()
+            .map(|awake| look(self.part(&awake.run)))
     }
 
     /// On disk when it returns.

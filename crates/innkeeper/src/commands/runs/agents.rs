@@ -15,7 +15,15 @@ pub(super) fn tree(timeline: &TimelineProjection, screen: &Screen) -> Option<Tab
         return None;
     }
     let headings = screen.pick(
-        ["AGENT", "STATUS", "ROUNDS", "CALLS", "TASK", "ABOUT", "INVOCATION"],
+        [
+            "AGENT",
+            "STATUS",
+            "ROUNDS",
+            "CALLS",
+            "TASK",
+            "ABOUT",
+            "INVOCATION",
+        ],
         ["智能体", "状态", "轮", "调用", "任务", "内容", "INVOCATION"],
     );
     let mut table = Table::new(&headings);
@@ -95,7 +103,10 @@ pub(super) async fn task(
         }
     }
     for file in detail["files"].as_array().into_iter().flatten() {
-        table.told([screen.pick("file", "文件"), file.as_str().unwrap_or_default()]);
+        table.told([
+            screen.pick("file", "文件"),
+            file.as_str().unwrap_or_default(),
+        ]);
     }
     screen.table(&table)
 }

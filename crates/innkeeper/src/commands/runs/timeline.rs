@@ -141,12 +141,7 @@ impl Timeline {
     /// `agent` stands before what is not told of the one whose run it is.
     fn line(&mut self, agent: &str, line: &Line) {
         self.end_line();
-        let text = format!(
-            "{}{agent}{} {}",
-            self.name,
-            line.sign,
-            message(&line.text)
-        );
+        let text = format!("{}{agent}{} {}", self.name, line.sign, message(&line.text));
         let painted = match line.tone {
             Tone::Plain => text,
             Tone::Quiet => self.paint("2", &text),

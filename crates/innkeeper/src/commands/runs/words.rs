@@ -343,7 +343,10 @@ pub(super) fn line(event: &RunEvent, lang: Lang) -> Option<Line> {
         }
         Kind::AgentTaskFailed(task) | Kind::AgentTaskCancelled(task) => {
             let agent = &task.target_profile_id;
-            let why = task.error.as_ref().and_then(|error| error["message"].as_str());
+            let why = task
+                .error
+                .as_ref()
+                .and_then(|error| error["message"].as_str());
             let why = why.unwrap_or_default();
             let said = lang.pick(
                 format!("the task of {agent} came to nothing: {why}"),
