@@ -1,5 +1,5 @@
 //! Agents: who they are (`profile/`), how a run goes (`run/`, pure), what it holds (`workspace/`, `context/`), what it may
-//! read up on (`skills/`), and who drives it (`instance/`).
+//! read up on (`skills/`), what agents keep beside files (`state/`), and who drives it (`instance/`).
 //!
 //! - [`AgentProfile`] is what a person wrote: instructions, tools, budgets, workspace.
 //! - [`run::AgentRun`] is one run as a state machine without IO: it says what to do next and is fed what came of it. All
@@ -15,8 +15,10 @@ pub mod instance;
 pub mod limits;
 mod model_port;
 pub mod profile;
+pub mod recall;
 pub mod run;
 pub mod skills;
+pub mod state;
 pub mod workspace;
 
 pub use instance::AgentRuntime;

@@ -42,6 +42,43 @@ pub const MAX_EVENTS_PAGE: usize = 500;
 pub const STEPS_PAGE: usize = 256;
 /// Bytes of a paper of a run (`events.jsonl` …) that a host is given at once.
 pub const MAX_PAPER_BYTES: usize = 32 << 20;
+/// Bytes of what a run becomes again with a rollback, and of what another begins with where it is branched off.
+pub const MAX_SET_BACK_BYTES: usize = 48 << 20;
+/// Messages that a model is told of by name after a rollback.
+pub const MAX_PUBLISHED_TOLD: usize = 10;
+// Compaction.
+
+/// The share of what a model holds that a request may have where the profile says nothing: estimates are no counts, and the
+/// reply needs room too. Three of four parts.
+pub const WINDOW_PARTS: (u64, u64) = (3, 4);
+/// Where a provider says that a request is too long and nobody knows what it holds: two of three parts of what was sent.
+pub const REFUSED_PARTS: (u64, u64) = (2, 3);
+/// Fewest and most tokens that a profile may give to one request.
+pub const MIN_REQUEST_TOKENS: u64 = 500;
+pub const MAX_REQUEST_TOKENS: u64 = 100_000_000;
+/// Tokens of a summary: this part of the request, and no more than that.
+pub const SUMMARY_PART: u64 = 8;
+pub const MAX_SUMMARY_TOKENS: u64 = 2_000;
+/// Tokens that a model may use for it, what it thinks among them.
+pub const SUMMARY_REPLY_TOKENS: u64 = 8_192;
+/// A cut that gains less than this part of the budget is not worth a request of its own.
+pub const LEAST_GAIN_PART: u64 = 16;
+/// Rounds that stay as they are where the profile says nothing, and the most that it can ask for.
+pub const KEPT_ROUNDS: u32 = 2;
+pub const MAX_KEPT_ROUNDS: u64 = 1_000;
+/// First messages of a conversation that a profile can pin.
+pub const MAX_KEPT_FIRST: u64 = 1_000;
+/// Characters of one message that the model reads for a summary; where there is little room, as few as that.
+pub const TRANSCRIPT_MESSAGE_CHARS: usize = 16_000;
+pub const MIN_TRANSCRIPT_MESSAGE_CHARS: usize = 250;
+/// Estimated tokens that it reads for one.
+pub const MAX_TRANSCRIPT_TOKENS: u64 = 200_000;
+/// Tools whose calls are counted each by itself; more are counted together.
+pub const MAX_COUNTED_TOOLS: usize = 512;
+/// Names in what is noted where no model could summarise.
+pub const MAX_NOTED_TOOLS: usize = 60;
+pub const MAX_NOTED_FILES: usize = 60;
+
 // Runs.
 
 /// Calls of one reply that are run; the rest is refused.
@@ -57,6 +94,12 @@ pub const REPEATED_CALLS_END: u32 = 6;
 pub const MAX_BARREN_TURNS: u32 = 4;
 /// A run that was taken over so often without taking a step in between is paused: it may be what ends its process.
 pub const MAX_TAKEOVERS: u32 = 5;
+/// Characters of arguments that a person has changed which the model is told.
+pub const MAX_EDIT_TOLD_CHARS: usize = 4_000;
+/// Runs with open questions that are listed at once.
+pub const MAX_ASKING_RUNS: usize = 1_000;
+/// How long a clock is trusted that stands still while the machine sleeps.
+pub const LOOK_AT_CLOCK: Duration = Duration::from_secs(60);
 /// Rounds that one resumption can grant.
 pub const MAX_ADDITIONAL_ROUNDS: u32 = 1_000;
 /// Guidance: one piece, pieces that wait, and all that wait together.
@@ -256,6 +299,21 @@ pub const MAX_TOLD_LATER: usize = 64;
 /// Messages before the last one that have a say in which tools are told, and what their words count.
 pub const TASK_MESSAGES_BEFORE: usize = 6;
 pub const TASK_WEIGHT_BEFORE: f32 = 0.3;
+
+// Memory of chats, and what is kept of runs.
+
+/// States that are named at once to be pruned.
+pub const MAX_STATES_PRUNED: usize = 10_000;
+/// Runs that are kept, and those that are kept whole.
+pub const MAX_RETENTION_RUNS: u32 = 10_000;
+/// Runs that each list of a plan names, and how many if nobody says.
+pub const MAX_RETENTION_DETAILS: u32 = 1_000;
+pub const DEFAULT_RETENTION_DETAILS: u32 = 200;
+/// Runs that are looked at together.
+pub(crate) const RETENTION_PAGE: usize = 500;
+/// Runs of which a pass that nobody asked for takes something away.
+pub const RETENTION_RUNS_OF_TICK: u64 = 200;
+
 // Skills: packages.
 
 /// Files of one skill, and what else of folders may lie in it.
@@ -293,3 +351,26 @@ pub const MAX_SCOPE_PART_BYTES: usize = 512;
 pub const MAX_SKILL_READ_CHARS: u64 = 80_000;
 /// Skills whose contents are known by heart, so that they are not hashed again while nobody touches them.
 pub(crate) const MAX_KNOWN_SKILLS: usize = 2_000;
+// States: private ones, and worlds. How large one may be is told in the tools' limits.
+
+/// Places that are told as different; beyond that, whole fields are told. And how long all of their paths may be.
+pub const MAX_STATE_DIFFERENCES: usize = 100;
+pub const MAX_STATE_DIFFERENCES_BYTES: usize = 16 << 10;
+/// Bytes of what stood and stands in one place, as far as it is kept of a version, and of all places of a version.
+pub const MAX_KEPT_VALUE_BYTES: usize = 2 << 10;
+pub const MAX_KEPT_VERSION_BYTES: usize = 16 << 10;
+/// Versions of a private state that are known, and bytes of what is kept of them.
+pub const MAX_PRIVATE_VERSIONS: usize = 50;
+pub const MAX_PRIVATE_HISTORY_BYTES: usize = 128 << 10;
+/// Bytes of a private state up to which each value is written on a line of its own.
+pub const MAX_PRETTY_STATE_BYTES: usize = 64 << 10;
+/// Bytes of what is answered of the new values.
+pub const MAX_ANSWERED_VALUE_BYTES: usize = 4 << 10;
+/// Versions that are read at once: of a world, no more are kept.
+pub const MAX_STATE_HISTORY_READ: usize = 200;
+/// How often it is tried to change a world that others change at the same time.
+pub const MAX_WORLD_TRIES: u32 = 64;
+/// Characters of a private state that the model is told at the start, and names of fields that are left out.
+pub const MAX_TOLD_STATE_CHARS: usize = 6_000;
+pub const MAX_TOLD_STATE_NAMES: usize = 40;
+pub const MAX_TOLD_STATE_NAME_CHARS: usize = 80;

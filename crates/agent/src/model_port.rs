@@ -119,6 +119,7 @@ impl ModelPort for EngineModels {
                 provider: known.to_owned(),
                 format: None,
                 model,
+                context: None,
             }));
         }
         self.models.resolve(model).map_err(refused)?;
@@ -140,6 +141,7 @@ impl ModelPort for EngineModels {
                 provider: provider.id.clone(),
                 format: format.and_then(|format| Some(format.as_str()?.to_owned())),
                 model: found.model.clone(),
+                context: router.window(found),
             }
         }))
     }

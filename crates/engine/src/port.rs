@@ -166,6 +166,8 @@ pub struct ModelFound {
     pub format: Option<String>,
     /// Its name there.
     pub model: String,
+    /// Tokens of conversation and reply together that it holds, where that is known.
+    pub context: Option<u64>,
 }
 
 #[async_trait]

@@ -14,6 +14,9 @@ use crate::limits::{MAX_ASKED_CHARS, MAX_WRONG_ANSWERS};
 use crate::output::Screen;
 use crate::typed;
 
+/// Calls may run side by side, and so may runs; a person reads one question after the other.
+pub(crate) static TURN: Mutex<()> = Mutex::const_new(());
+
 /// How questions of this command are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Approve {
@@ -29,10 +32,7 @@ impl Approve {
     pub(crate) fn approver(self, screen: &Screen) -> Arc<dyn Approver> {
         match self {
             Self::Answered => Arc::new(Answered),
-            Self::Person if ask::somebody_is_there() => Arc::new(AtTerminal {
-                lang: screen.lang,
-                one_at_a_time: Mutex::new(()),
-            }),
+            Self::Person if ask::somebody_is_there() => Arc::new(AtTerminal { lang: screen.lang }),
             Self::Person | Self::Nobody => Arc::new(Nobody),
         }
     }
@@ -49,14 +49,12 @@ impl Approver for Answered {
 
 struct AtTerminal {
     lang: Lang,
-    /// Calls may run side by side; a person reads one question after the other.
-    one_at_a_time: Mutex<()>,
 }
 
 #[async_trait]
 impl Approver for AtTerminal {
     async fn ask(&self, request: &ApprovalRequest) -> Answer {
-        let _turn = self.one_at_a_time.lock().await;
+        let _turn = TURN.lock().await;
         let question = question(request, self.lang);
         let lang = self.lang;
         let asking = ask::Asking::begin();
@@ -135,7 +133,7 @@ fn question(request: &ApprovalRequest, lang: Lang) -> String {
 }
 
 /// What is left out is said, so that nothing hides behind a long beginning.
-fn cut(text: &str, lang: Lang) -> String {
+pub(crate) fn cut(text: &str, lang: Lang) -> String {
     let Some((end, _)) = text.char_indices().nth(MAX_ASKED_CHARS) else {
         return text.to_owned();
     };

@@ -4,7 +4,9 @@ mod models;
 mod plugin;
 mod profiles;
 mod runs;
+mod runs_keep;
 mod skills;
+mod state;
 mod tools;
 mod workflow;
 
@@ -27,12 +29,21 @@ pub(crate) use profiles::{ProfilesCommand, ProfilesListArgs, ProfilesShowArgs};
 #[cfg(test)]
 pub(crate) use runs::STATUSES;
 pub(crate) use runs::{
-    RunArgs, RunsCancelArgs, RunsCheckpointsArgs, RunsCommand, RunsDeleteArgs, RunsDiffArgs,
-    RunsEventsArgs, RunsExportArgs, RunsGuideArgs, RunsListArgs, RunsResumeArgs, RunsShowArgs,
+    RunArgs, RunsApproveArgs, RunsCancelArgs, RunsCheckpointsArgs, RunsCommand, RunsDeleteArgs,
+    RunsDiffArgs, RunsEventsArgs, RunsExportArgs, RunsForkArgs, RunsGuideArgs, RunsListArgs,
+    RunsRemember, RunsResumeArgs, RunsRollbackArgs, RunsShowArgs,
+};
+pub(crate) use runs_keep::{
+    MemoryCopyArgs, MemoryDiffArgs, MemoryListArgs, MemoryPruneArgs, MemoryShowArgs,
+    RunsMemoryCommand, RunsPruneArgs,
 };
 pub(crate) use skills::{
     ConflictArgs, SkillsCommand, SkillsDeleteArgs, SkillsExportArgs, SkillsImportArgs,
     SkillsListArgs, SkillsMoveArgs, SkillsShowArgs,
+};
+pub(crate) use state::{
+    ChatArgs, ChatKind, StateCommand, StateHistoryArgs, StateSchemaArgs, StateSetArgs,
+    StateShowArgs,
 };
 pub(crate) use tools::{
     AuditArgs, GrantsArgs, ListArgs, ManifestArgs, SearchArgs, ShowArgs, ToolCallArgs, ToolsCommand,
@@ -48,6 +59,7 @@ Examples:
   innkeeper runs list                       What agents did, and what is unfinished
   innkeeper profiles list                   Which agents there are
   innkeeper skills import ./haiku           Give agents instructions to read when they need them
+  innkeeper state show --run last           What agents keep for themselves, and share
   innkeeper parse reply.txt                 Show the tool calls in a model's reply
   innkeeper call reply.txt                  Run them, and print what the model is told
   innkeeper tools list                      What can be called
@@ -174,6 +186,14 @@ pub(crate) enum Command {
         arg_required_else_help = false
     )]
     Skills(SkillsCommand),
+    /// See and correct what agents keep for themselves, and what those of a chat share
+    #[command(
+        subcommand,
+        after_help = state::EXAMPLES,
+        max_term_width = 100,
+        arg_required_else_help = false
+    )]
+    State(StateCommand),
     /// Read a model's reply and print the tool calls in it as JSON
     #[command(after_help = PARSE_EXAMPLES, args_override_self = true, max_term_width = 100)]
     Parse(ParseArgs),

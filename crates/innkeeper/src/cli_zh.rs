@@ -4,7 +4,9 @@ mod models;
 mod plugin;
 mod profiles;
 mod runs;
+mod runs_keep;
 mod skills;
+mod state;
 mod tools;
 mod workflow;
 
@@ -13,7 +15,7 @@ use clap::{Arg, ArgAction, Command, CommandFactory};
 use crate::cli::Cli;
 
 /// Everything that has a help text: the command it belongs to (empty for all), its id, the text. Those of
-/// `run`, `runs`, `profiles`, `skills`, `tools`, `workflow`, `models` and `plugin` stand in files of their own.
+/// `run`, `runs`, `profiles`, `skills`, `state`, `tools`, `workflow`, `models` and `plugin` stand in files of their own.
 const ARGUMENTS: &[(&str, &str, &str)] = &[
     (
         "",
@@ -68,6 +70,7 @@ const EXAMPLES: &str = "\
   innkeeper runs list                       智能体做过什么，什么还没有完成
   innkeeper profiles list                   有哪些智能体
   innkeeper skills import ./haiku           给智能体一份需要时才读的说明
+  innkeeper state show --run last           智能体自己记住什么，共享什么
   innkeeper parse reply.txt                 显示一段模型回复中的工具调用
   innkeeper call reply.txt                  执行它们，输出模型将读到的结果
   innkeeper tools list                      可以调用的工具
@@ -112,8 +115,10 @@ fn arguments() -> impl Iterator<Item = &'static (&'static str, &'static str, &'s
     ARGUMENTS
         .iter()
         .chain(runs::ARGUMENTS)
+        .chain(runs_keep::ARGUMENTS)
         .chain(profiles::ARGUMENTS)
         .chain(skills::ARGUMENTS)
+        .chain(state::ARGUMENTS)
         .chain(tools::ARGUMENTS)
         .chain(workflow::ARGUMENTS)
         .chain(models::ARGUMENTS)
@@ -124,8 +129,10 @@ fn commands() -> impl Iterator<Item = &'static (&'static str, &'static str, &'st
     COMMANDS
         .iter()
         .chain(runs::COMMANDS)
+        .chain(runs_keep::COMMANDS)
         .chain(profiles::COMMANDS)
         .chain(skills::COMMANDS)
+        .chain(state::COMMANDS)
         .chain(tools::COMMANDS)
         .chain(workflow::COMMANDS)
         .chain(models::COMMANDS)

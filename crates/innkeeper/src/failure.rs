@@ -11,6 +11,7 @@ mod runs;
 mod said;
 mod said_runs;
 mod said_skills;
+mod said_states;
 mod settings;
 mod tools;
 mod workflow;

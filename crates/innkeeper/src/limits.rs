@@ -85,12 +85,16 @@ pub(crate) const MAX_DOCTOR_PROJECTS: usize = 1_000;
 
 /// Longest message that `run -` reads, in bytes.
 pub(crate) const MAX_MESSAGE_BYTES: u64 = 4 * MIB;
+/// Largest schema of a world.
+pub(crate) const MAX_STATE_SCHEMA_BYTES: u64 = MIB / 4;
 /// Runs that are read at once.
 pub(crate) const RUNS_PAGE: usize = 200;
 /// Runs among which the beginning of an id is looked for, the newest first.
 pub(crate) const MAX_RUNS_SEARCHED: usize = 20_000;
 /// Events that are read at once.
 pub(crate) const EVENTS_PAGE: usize = 500;
+/// Files that are named before a rollback.
+pub(crate) const MAX_PREVIEW_FILES: usize = 20;
 /// Events from whose end `runs show` tells turns and calls.
 pub(crate) const MAX_SHOWN_EVENTS: u64 = 4_000;
 /// How much of an answer `runs show --turn` shows, in characters.
@@ -99,6 +103,8 @@ pub(crate) const MAX_SHOWN_TURN_CHARS: usize = 1_000_000;
 pub(crate) const MAX_INLINE_CHARS: usize = 80;
 /// How often a run of another process is looked at.
 pub(crate) const POLL_EVERY: std::time::Duration = std::time::Duration::from_millis(200);
+/// Runs that are let go of between two words about it.
+pub(crate) const PRUNE_NOTE_EVERY: u64 = 500;
 /// How much of a line that has no end is held back where several runs are shown, in characters.
 pub(crate) const MAX_WOVEN_CHARS: usize = 2_000;
 /// How long `runs guide` waits until the process that drives the run has heard it.

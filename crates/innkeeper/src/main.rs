@@ -89,6 +89,7 @@ fn run(cli: &Cli, lang: Lang) -> Result<Ended, Failure> {
         Command::Runs(command) => commands::runs::run(command, &home()?, &screen),
         Command::Profiles(command) => commands::profiles::run(command, &home()?, &screen),
         Command::Skills(command) => commands::skills::run(command, &home()?, &screen),
+        Command::State(command) => commands::state::run(command, &home()?, &screen),
         Command::Call(args) => commands::call::run(args, &home()?, &screen),
         Command::Tools(command) => commands::tools::run(command, &home()?, &screen),
         Command::Workflow(command) => commands::workflow::run(command, &home()?, &screen),

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use innkeeper_agent::instance::AgentParts;
+use innkeeper_agent::instance::{AgentParts, RetentionSettings};
 use innkeeper_agent::workspace::{StatesInStore, Workspaces};
-use innkeeper_agent::{AgentRuntime, EngineModels, chat, delegation, skills, workspace};
+use innkeeper_agent::{
+    AgentRuntime, EngineModels, chat, delegation, recall, skills, state, workspace,
+};
 use innkeeper_engine::{EngineOptions, ExecutionEngine, NodeManager};
 use innkeeper_protocol::Locale;
 use innkeeper_protocol::event::RunId;
@@ -33,6 +35,7 @@ pub(crate) struct Platform {
     pub(crate) plugins: PluginManager,
     pub(crate) workflows: WorkflowService,
     pub(crate) budget: BudgetLimits,
+    pub(crate) retention: RetentionSettings,
     home: PathBuf,
     workspaces: Workspaces,
     /// What its models have used.
@@ -109,6 +112,7 @@ impl Platform {
             plugins,
             workflows,
             budget: settings.limits.budget(),
+            retention: settings.retention,
             home: home.path().to_owned(),
             workspaces,
             tally,
@@ -197,6 +201,8 @@ fn register_builtins(
     all.extend(chat::tools(workspaces));
     all.extend(skills::tools(workspaces));
     all.extend(delegation::tools(workspaces));
+    all.extend(state::tools(workspaces));
+    all.extend(recall::tools(workspaces));
     let source = builtin::source(all)?;
     tools.registry().replace(builtin::SOURCE, source)
 }

@@ -5,14 +5,16 @@
 
 mod models;
 mod plain;
+mod retention;
 mod scripts;
 
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use innkeeper_agent::instance::RetentionSettings;
 use innkeeper_tools::builtin::http::HttpPolicy;
-use innkeeper_tools::policy::{Policy, Rule};
+use innkeeper_tools::policy::{Expires, Policy, Rule};
 use innkeeper_tools::{BudgetLimits, Pattern, ToolLimit};
 use serde::Deserialize;
 use toml::de::{DeTable, DeValue};
@@ -32,6 +34,7 @@ pub(crate) struct Settings {
     pub(crate) http: HttpPolicy,
     pub(crate) limits: Limits,
     pub(crate) policy: Policy,
+    pub(crate) retention: RetentionSettings,
 }
 
 /// As it is written; the rules have still to be checked.
@@ -44,12 +47,15 @@ struct Written {
     http: HttpPolicy,
     limits: Limits,
     policy: Rules,
+    retention: retention::Retention,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Rules {
     rules: Vec<Rule>,
+    /// How long questions of runs wait whose rule says nothing of it.
+    approval_expires: Option<Expires>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -97,7 +103,8 @@ const KNOWN: &[(&str, &[&str])] = &[
         ],
     ),
     ("limits", &["max_calls", "tools"]),
-    ("policy", &["rules"]),
+    ("policy", &["rules", "approval_expires"]),
+    ("retention", retention::KEYS),
 ];
 
 const RULE_KEYS: &[&str] = &[
@@ -108,6 +115,7 @@ const RULE_KEYS: &[&str] = &[
     "arguments",
     "decision",
     "reason",
+    "expires",
 ];
 
 impl Settings {
@@ -165,6 +173,18 @@ impl Settings {
                 why: Said::of(&error.to_string()),
             }
         })?;
+        let policy = policy.with_expires(written.policy.approval_expires);
+        let retention = written.retention.settle().map_err(|(english, chinese)| {
+            let section = document.get("retention");
+            SettingsFault::Invalid {
+                at: spot(
+                    path,
+                    text,
+                    section.map_or(0, |section| section.span().start),
+                ),
+                why: Said::new(english, chinese),
+            }
+        })?;
         written.models.locate(path, text, document);
         Ok(Self {
             scripts: written.scripts,
@@ -173,6 +193,7 @@ impl Settings {
             http: written.http,
             limits: written.limits,
             policy,
+            retention,
         })
     }
 }

@@ -109,6 +109,24 @@ fn faults_name_their_place() {
             1,
             "rule 2",
         ),
+        (
+            "[[policy.rules]]\ntool = \"*\"\ndecision = \"deny\"\nexpires = \"1h\"\n",
+            1,
+            1,
+            "only a question can wait",
+        ),
+        (
+            "[policy]\napproval_expires = \"soon\"\n",
+            2,
+            20,
+            "90s, 30m, 24h or 7d",
+        ),
+        (
+            "[policy]\napproval_expire = \"1h\"\n",
+            2,
+            1,
+            "approval_expires",
+        ),
     ] {
         let fault = Settings::parse("f.toml", text).unwrap_err();
         let (at, words) = match &fault {

@@ -7,6 +7,7 @@
 mod commit;
 mod id;
 mod model;
+mod rollback;
 mod run;
 mod scope;
 mod task;
@@ -20,6 +21,7 @@ use serde_json::{Map, Value as Json};
 pub use commit::*;
 pub use id::*;
 pub use model::*;
+pub use rollback::*;
 pub use run::*;
 pub use task::*;
 pub use tool::*;
@@ -160,9 +162,11 @@ kinds! {
     RunPaused(RunPaused) = "run_paused", Info;
     RunRecovered(RunRecovered) = "run_recovered", Info;
     RunResumed(RunResumed) = "run_resumed", Info;
+    RunRolledBack(RunRolledBack) = "run_rolled_back", Info;
 
     AgentModelBindingResolved(ModelBindingResolved) = "agent_model_binding_resolved", Info;
     ModelRequestCreated(ModelRequestCreated) = "model_request_created", Info;
+    ContextCompacted(ContextCompacted) = "context_compacted", Info;
     ModelCallAttemptStarted(ModelCallAttempt) = "model_call_attempt_started", Debug;
     ModelCallAttemptFailed(ModelCallAttemptFailed) = "model_call_attempt_failed", Warn;
     ModelCallRetryScheduled(ModelCallRetryScheduled) = "model_call_retry_scheduled", Warn;
@@ -185,6 +189,7 @@ kinds! {
     WorkspaceFileWritten(WorkspaceFileWritten) = "workspace_file_written", Info;
     WorkspaceFileDeleted(WorkspaceFileDeleted) = "workspace_file_deleted", Info;
     WorkspacePatchApplied(WorkspacePatchApplied) = "workspace_patch_applied", Info;
+    StateUpdated(StateUpdated) = "state_updated", Info;
     CheckpointCreated(CheckpointCreated) = "checkpoint_created", Info;
     PersistentChangesCommitted(PersistentChangesCommitted) = "persistent_changes_committed", Info;
     PersistentChangesCommitFailed(PersistentChangesCommitFailed) = "persistent_changes_commit_failed", Error;

@@ -98,6 +98,16 @@ pub(super) fn catalogue() -> Vec<(&'static str, Json)> {
             json!({"invocationId": "inv_root", "additionalRounds": 4, "round": 8, "maxRounds": 12}),
         ),
         (
+            "run_rolled_back",
+            json!({"rollbackId": "b", "invocationId": "inv_root", "checkpointId": "cp_000001", "eventSeq": 9,
+            "beforeCheckpointId": "cp_000003", "scope": "committed-message", "reason": "no", "rounds": 2,
+            "files": {"added": 0, "modified": 1, "deleted": 1, "paths": ["output/a.md", "output/b.md"]},
+            "withdrawnCommits": [{"commitId": "k", "messageId": "7", "messageIndex": 7, "path": "p",
+                "mode": "append", "checkpointId": "cp_000002", "strategy": "replaceMessage",
+                "replaceWith": [{"commitId": "j", "path": "p", "mode": "replace", "sha256": "0"}]}],
+            "withdrawnStateId": "s"}),
+        ),
+        (
             "agent_model_binding_resolved",
             json!({"mode": "currentPromptSnapshot", "chatCompletionSource": "openai",
             "customApiFormat": null, "modelId": "m"}),
@@ -105,6 +115,12 @@ pub(super) fn catalogue() -> Vec<(&'static str, Json)> {
         (
             "model_request_created",
             json!({"round": 1, "invocationId": "inv_root", "request": {}}),
+        ),
+        (
+            "context_compacted",
+            json!({"round": 9, "invocationId": "inv_root", "messagesBefore": 40, "messagesAfter": 12,
+            "tokensBefore": 30000, "tokensAfter": 12000, "droppedRef": "0", "droppedCount": 29,
+            "summaryChars": 900, "summaryBy": "model", "model": "m", "usage": {"prompt_tokens": 1}, "cost": 0.5}),
         ),
         (
             "model_call_attempt_started",
@@ -180,6 +196,11 @@ pub(super) fn catalogue() -> Vec<(&'static str, Json)> {
             "workspace_patch_applied",
             json!({"invocationId": "inv_root", "path": "p", "chars": 1, "words": 1,
             "oldSha256": "1", "sha256": "0", "replacements": 1}),
+        ),
+        (
+            "state_updated",
+            json!({"invocationId": "inv_root", "callId": "call_1", "scope": "private", "version": 3,
+            "paths": ["/mood/level"]}),
         ),
         (
             "checkpoint_created",

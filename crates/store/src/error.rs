@@ -64,6 +64,10 @@ pub enum StoreError {
     RunOver,
     #[error("there is no run '{0}'")]
     NoRun(String),
+    #[error(
+        "the run '{0}' was slimmed: its events are kept, what it was fed and its files are not; start another run, and to keep more of them raise retention.keep_full_recent_runs"
+    )]
+    RunSlimmed(String),
     #[error("there is a run '{0}' already")]
     RunExists(String),
     #[error("the content {id} is not in the store, but a tree needs it; bring it with the tree")]
@@ -103,6 +107,7 @@ impl StoreError {
             Self::Gap { .. } => "store.gap",
             Self::RunOver => "store.run_over",
             Self::NoRun(_) => "store.no_run",
+            Self::RunSlimmed(_) => "store.run_slimmed",
             Self::RunExists(_) => "store.run_exists",
             Self::ContentMissing { .. } => "store.content_missing",
             Self::ContentDamaged { .. } => "store.content_damaged",

@@ -3,7 +3,7 @@
 //! - [`Store`] is one SQLite file. Everything is written by one task in group commits (`writer.rs`) and read over
 //!   connections of its own; several processes may use one file.
 //! - [`journal::RunJournal`] holds what happened in each run, [`Contents`] what runs made; [`StateStore`]
-//!   what they leave to later ones; [`TaskStore`], [`ApprovalStore`] and [`Control`] what is under way, was asked, is wanted. These are traits that say nothing of SQLite.
+//!   what they leave to later ones, [`WorldStore`] what they share; [`TaskStore`], [`ApprovalStore`] and [`Control`] what is under way, was asked, is wanted. These are traits that say nothing of SQLite.
 //!   [`HomeLock`] is the right to drive runs.
 //! - [`AuditLog`] is only ever added to, and its records are chained, so that tampering shows. An [`OpenCall`] is
 //!   written down before it runs, so that not even a crash leaves a call without a record.
@@ -39,6 +39,7 @@ mod schema;
 mod states;
 mod store;
 mod tasks;
+mod worlds;
 mod writer;
 
 pub use approvals::{Answer, Answered, Approval, ApprovalStore};
@@ -58,3 +59,4 @@ pub use requests::{Claim, ClaimToken, Requests};
 pub use states::{StateRecord, StateStore};
 pub use store::Store;
 pub use tasks::{TaskRecord, TaskStore};
+pub use worlds::{World, WorldStore, WorldUpdate, WorldUpdated};

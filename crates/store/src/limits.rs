@@ -106,6 +106,8 @@ pub const DEFAULT_RUNS: usize = 50;
 pub const MAX_RUNS_READ: usize = 1_000;
 /// Runs whose number in the database is kept in mind.
 pub const MAX_KNOWN_RUNS: usize = 100_000;
+/// Runs that are weighed at once.
+pub const MAX_RUNS_WEIGHED: usize = 1_000;
 /// Steps of a deleted run that are removed in one transaction.
 pub const DELETE_PAGE: i64 = 2_000;
 
@@ -152,6 +154,14 @@ pub const MAX_STATE_CONTENTS: usize = 20_000;
 pub const MAX_STATES_READ: i64 = 10_000;
 /// States that are removed at once.
 pub const MAX_STATES_REMOVED: usize = 1_000;
+/// Largest value of a world, as JSON; the record of one of its versions; what it must fit; and an answer to a request.
+pub const MAX_WORLD_BYTES: usize = 8 * 1024 * 1024;
+pub const MAX_WORLD_RECORD_BYTES: usize = 256 * 1024;
+pub const MAX_WORLD_SCHEMA_BYTES: usize = 256 * 1024;
+pub const MAX_WORLD_ANSWER_BYTES: usize = 64 * 1024;
+/// Versions of a world whose records are kept, and requests that are known.
+pub const MAX_WORLD_VERSIONS: i64 = 200;
+pub const MAX_WORLD_REQUESTS: i64 = 1_000;
 /// Largest record of a task, as JSON.
 pub const MAX_TASK_BYTES: usize = 8 * 1024 * 1024;
 /// Tasks in an answer.

@@ -18,6 +18,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0005_states.sql"),
     include_str!("../migrations/0006_repairs.sql"),
     include_str!("../migrations/0007_checkpoints.sql"),
+    include_str!("../migrations/0008_retention.sql"),
+    include_str!("../migrations/0009_worlds.sql"),
 ];
 
 /// "INNK": whose file this is.

@@ -52,6 +52,17 @@ pub trait StateStore: Send + Sync {
         workspace: &WorkspaceId,
         states: &[String],
     ) -> Result<Vec<String>, StoreError>;
+
+    /// The same, but leaves those that a run without an end began with, or will end with. What other runs began with stays
+    /// theirs: their files can still be read.
+    async fn prune(
+        &self,
+        workspace: &WorkspaceId,
+        states: &[String],
+    ) -> Result<Vec<String>, StoreError>;
+
+    /// The workspaces that have states, in order: a page of those after the given one, with how many each has.
+    async fn workspaces(&self, after: Option<&str>) -> Result<Vec<(WorkspaceId, u64)>, StoreError>;
 }
 
 #[derive(Clone)]
@@ -133,6 +144,45 @@ impl StateStore for SqliteStates {
         workspace: &WorkspaceId,
         states: &[String],
     ) -> Result<Vec<String>, StoreError> {
+        self.remove_those(workspace, states, Which::All).await
+    }
+
+    async fn prune(
+        &self,
+        workspace: &WorkspaceId,
+        states: &[String],
+    ) -> Result<Vec<String>, StoreError> {
+        self.remove_those(workspace, states, Which::Unused).await
+    }
+
+    async fn workspaces(&self, after: Option<&str>) -> Result<Vec<(WorkspaceId, u64)>, StoreError> {
+        let failed = |error: sqlx::Error| self.database.read_error(&error);
+        sqlx::query(
+            "SELECT workspace, count(*) FROM states WHERE workspace > ?
+             GROUP BY workspace ORDER BY workspace LIMIT ?",
+        )
+        .bind(after.unwrap_or_default())
+        .bind(MAX_STATES_READ)
+        .fetch_all(&self.database.readers)
+        .await
+        .map_err(failed)?
+        .iter()
+        .map(|row| {
+            let workspace = WorkspaceId::new(row.try_get::<&str, _>(0).map_err(failed)?);
+            let count = row.try_get::<i64, _>(1).map_err(failed)?.unsigned_abs();
+            Ok((workspace, count))
+        })
+        .collect()
+    }
+}
+
+impl SqliteStates {
+    async fn remove_those(
+        &self,
+        workspace: &WorkspaceId,
+        states: &[String],
+        which: Which,
+    ) -> Result<Vec<String>, StoreError> {
         at_most(
             "the number of states to remove",
             states.len(),
@@ -141,9 +191,17 @@ impl StateStore for SqliteStates {
         let remove = Remove {
             workspace: workspace.clone(),
             states: states.to_vec(),
+            which,
         };
         self.writer.change(remove).await
     }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    All,
+    /// Not those that a run without an end needs.
+    Unused,
 }
 
 type Outcome<T> = Result<Result<T, StoreError>, sqlx::Error>;
@@ -198,6 +256,46 @@ impl Change for Put {
 struct Remove {
     workspace: WorkspaceId,
     states: Vec<String>,
+    which: Which,
+}
+
+impl Remove {
+    async fn is_in_use(
+        &self,
+        connection: &mut SqliteConnection,
+        state: &str,
+    ) -> Result<bool, sqlx::Error> {
+        let row = sqlx::query(
+            "SELECT EXISTS (SELECT 1 FROM runs r JOIN run_states s ON s.run = r.no
+             WHERE r.workspace = ?1 AND s.terminal_ns IS NULL AND s.is_slim = 0
+                AND (r.id = ?2 OR json_extract(r.record, '$.persistBaseStateId') = ?2))",
+        )
+        .bind(self.workspace.as_str())
+        .bind(state)
+        .fetch_one(connection)
+        .await?;
+        row.try_get(0)
+    }
+
+    /// Runs that began with it may have named its contents nowhere else.
+    async fn hand_over(
+        &self,
+        connection: &mut SqliteConnection,
+        state: &str,
+    ) -> Result<(), sqlx::Error> {
+        sqlx::query(
+            "INSERT OR IGNORE INTO held (run, blob)
+             SELECT r.no, c.blob FROM states s JOIN state_contents c ON c.state = s.no
+                JOIN runs r ON r.workspace = s.workspace JOIN run_states t ON t.run = r.no
+             WHERE s.workspace = ?1 AND s.id = ?2 AND t.is_slim = 0
+                AND json_extract(r.record, '$.persistBaseStateId') = ?2",
+        )
+        .bind(self.workspace.as_str())
+        .bind(state)
+        .execute(connection)
+        .await
+        .map(drop)
+    }
 }
 
 #[async_trait]
@@ -207,6 +305,12 @@ impl Change for Remove {
     async fn apply(&mut self, connection: &mut SqliteConnection) -> Outcome<Vec<String>> {
         let mut gone = Vec::new();
         for state in &self.states {
+            if self.which == Which::Unused {
+                if self.is_in_use(connection, state).await? {
+                    continue;
+                }
+                self.hand_over(connection, state).await?;
+            }
             let row = sqlx::query("DELETE FROM states WHERE workspace = ? AND id = ? RETURNING no")
                 .bind(self.workspace.as_str())
                 .bind(state)

@@ -7,15 +7,16 @@ use crate::approvals::SqliteApprovals;
 use crate::content::SqliteContents;
 use crate::control::SqliteControl;
 use crate::database::Database;
-use crate::journal::{RunJournal, SqliteJournal};
+use crate::journal::{RunJournal, RunRetention, SqliteJournal, SqliteRetention};
 use crate::owner::Owner;
 use crate::reserve::Reserve;
 use crate::states::SqliteStates;
 use crate::tasks::SqliteTasks;
+use crate::worlds::SqliteWorlds;
 use crate::writer::Writer;
 use crate::{
     ApprovalStore, AuditLog, Contents, Control, Grants, HomeLock, Requests, StateStore, StoreError,
-    TaskStore,
+    TaskStore, WorldStore,
 };
 
 /// A cheap handle; all clones are one store.
@@ -29,6 +30,7 @@ struct Rooms {
     journal: SqliteJournal,
     contents: SqliteContents,
     states: SqliteStates,
+    worlds: SqliteWorlds,
     tasks: SqliteTasks,
     approvals: SqliteApprovals,
     control: SqliteControl,
@@ -111,6 +113,10 @@ impl Store {
                 database: database.clone(),
                 writer: writer.clone(),
             },
+            worlds: SqliteWorlds {
+                database: database.clone(),
+                writer: writer.clone(),
+            },
             tasks: SqliteTasks {
                 database: database.clone(),
                 writer: writer.clone(),
@@ -153,6 +159,11 @@ impl Store {
         Arc::new(self.0.journal.clone())
     }
 
+    /// What may go of runs that are over.
+    pub fn retention(&self) -> Arc<dyn RunRetention> {
+        Arc::new(SqliteRetention(self.0.journal.clone()))
+    }
+
     /// What runs have made and read.
     pub fn contents(&self) -> Arc<dyn Contents> {
         Arc::new(self.0.contents.clone())
@@ -161,6 +172,11 @@ impl Store {
     /// What runs leave behind for later ones.
     pub fn states(&self) -> Arc<dyn StateStore> {
         Arc::new(self.0.states.clone())
+    }
+
+    /// What the agents of a workspace share.
+    pub fn worlds(&self) -> Arc<dyn WorldStore> {
+        Arc::new(self.0.worlds.clone())
     }
 
     pub fn tasks(&self) -> Arc<dyn TaskStore> {

@@ -298,6 +298,12 @@ pub const MAX_PLACE_CHARS: usize = 10_000;
 
 /// How long a person has to answer when nothing else is said.
 pub const APPROVAL_TIMEOUT: Duration = Duration::from_secs(10 * 60);
+/// How long a rule may let a question of a run wait, at least and at most.
+pub const MIN_APPROVAL_EXPIRES: Duration = Duration::from_secs(1);
+pub const MAX_APPROVAL_EXPIRES: Duration = Duration::from_secs(365 * 86_400);
+/// Bytes of arguments as a person has changed them, and how deep they are nested.
+pub const MAX_EDIT_BYTES: usize = 256 << 10;
+pub const MAX_EDIT_DEPTH: usize = 64;
 /// Longest reason of an answer that is passed on.
 pub const MAX_APPROVAL_REASON_CHARS: usize = 500;
 /// Runs that may have answers "for this run" at the same time.

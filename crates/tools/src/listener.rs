@@ -11,27 +11,21 @@ use innkeeper_protocol::{Observation, ToolDefinition};
 use serde_json::Value as Json;
 
 use crate::ToolError;
-use crate::policy::ApprovalRequest;
+use crate::policy::{ApprovalRequest, Decided};
 
 #[async_trait]
 pub trait CallListener: Send + Sync {
     /// It passed every check and is about to act. Where this fails, it does not act and has failed with that.
     async fn starting(&self, call: Starting<'_>) -> Result<(), ToolError>;
 
-    /// A person is asked whether it may act.
-    async fn asking(&self, _position: usize, _request: &ApprovalRequest) -> Result<(), ToolError> {
-        Ok(())
-    }
-
-    /// They have answered.
-    async fn answered(
+    /// The answer to a question about it, for as long as that takes. Nothing where nobody decides here: then the approver
+    /// of the process is asked.
+    async fn decide(
         &self,
         _position: usize,
         _request: &ApprovalRequest,
-        _allowed: bool,
-        _reason: Option<&str>,
-    ) -> Result<(), ToolError> {
-        Ok(())
+    ) -> Result<Option<Decided>, ToolError> {
+        Ok(None)
     }
 
     /// What came of it, also where it never started. Where this fails, nothing that follows in the block is run.

@@ -116,6 +116,11 @@ impl ToolManager {
         &self.0.tasks
     }
 
+    /// What people have answered for more than one call.
+    pub fn approvals(&self) -> &Approvals {
+        &self.0.approvals
+    }
+
     /// For whoever keeps something for a run.
     pub fn run_ends(&self) -> &RunEnds {
         &self.0.run_ends

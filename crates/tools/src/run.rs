@@ -23,7 +23,9 @@ use crate::pipeline::trail::{Trail, unwritable};
 use crate::pipeline::{call, stop};
 use crate::registry::{Lookup, Scope, Snapshot};
 use crate::task::{Entry, TaskRecord};
-use crate::{BudgetLimits, CallListener, Caller, Progress, SpillPlace, ToolError, block, mention};
+use crate::{
+    BudgetLimits, CallListener, Caller, ModelMeter, Progress, SpillPlace, ToolError, block, mention,
+};
 
 /// What a run is given beyond its caller.
 #[derive(Debug, Clone, Default)]
@@ -41,6 +43,8 @@ pub struct RunOptions {
     pub fresh: bool,
     /// What `tools.search` says of a tool.
     pub found: FoundTools,
+    /// Counts what tools ask of models.
+    pub meter: Option<Arc<dyn ModelMeter>>,
 }
 
 /// How much is told of a tool that was found.
@@ -90,6 +94,7 @@ pub struct ToolRun {
     /// What the node that calls lends of the results that are kept.
     pub(crate) kept: Option<Kept>,
     pub(crate) is_fresh: bool,
+    pub(crate) meter: Option<Arc<dyn ModelMeter>>,
     found: FoundTools,
     /// The call of a block that this is part of.
     pub(crate) place: Option<CallPlace>,
@@ -148,6 +153,7 @@ impl ToolRun {
             kept: None,
             is_fresh: options.fresh,
             found: options.found,
+            meter: options.meter,
             place: None,
             chain: Arc::default(),
             shared,

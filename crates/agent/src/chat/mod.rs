@@ -2,7 +2,7 @@
 //! read them. Nothing here changes either.
 
 mod message;
-mod pieces;
+pub(crate) mod pieces;
 mod prefix;
 mod read_messages;
 mod search;

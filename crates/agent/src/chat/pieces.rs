@@ -10,13 +10,13 @@ use crate::limits::{MAX_ITEM_CHARS, MAX_ITEMS_CHARS};
 use crate::workspace::fault;
 
 /// Which code says what, and what a thing is called.
-pub(super) struct Words {
-    pub(super) thing: &'static str,
-    pub(super) range: (ErrorCode, &'static str),
-    pub(super) size: (ErrorCode, &'static str),
+pub(crate) struct Words {
+    pub(crate) thing: &'static str,
+    pub(crate) range: (ErrorCode, &'static str),
+    pub(crate) size: (ErrorCode, &'static str),
 }
 
-pub(super) struct Piece {
+pub(crate) struct Piece {
     text: String,
     start: usize,
     end: usize,
@@ -26,7 +26,7 @@ pub(super) struct Piece {
 
 /// `asked`: an object with `start_char` and `max_chars`, or without. `left`: what the call may still give, which
 /// becomes less.
-pub(super) fn piece(
+pub(crate) fn piece(
     words: &Words,
     name: &str,
     text: &str,
@@ -78,7 +78,7 @@ pub(super) fn piece(
 
 impl Piece {
     /// `field`: under which name the text stands.
-    pub(super) fn tell(self, into: &mut Map<String, Json>, field: &str) {
+    pub(crate) fn tell(self, into: &mut Map<String, Json>, field: &str) {
         for (name, value) in [
             ("bytes", json!(self.counted.bytes)),
             ("chars", json!(self.counted.chars)),
@@ -95,13 +95,13 @@ impl Piece {
         }
     }
 
-    pub(super) fn range(&self) -> (usize, usize) {
+    pub(crate) fn range(&self) -> (usize, usize) {
         (self.start, self.end)
     }
 }
 
 /// How a list of pieces is asked for.
-pub(super) fn list_schema(name: &str, key: (&str, Json), description: &str) -> Json {
+pub(crate) fn list_schema(name: &str, key: (&str, Json), description: &str) -> Json {
     let (key, schema) = key;
     let range = |text: &str| json!({"type": "integer", "description": text});
     json!({

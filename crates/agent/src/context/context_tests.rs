@@ -78,6 +78,7 @@ fn call(id: &str, native: Option<&str>, result: &str) -> PlannedCall {
         call: CallId::new(id),
         index: 1,
         tool: "t".to_owned(),
+        asked: Vec::new(),
         arguments: Arc::new(json!({})),
         provider_id: native.map(str::to_owned),
         state: CallState::Ended {

@@ -1,8 +1,11 @@
 //! The beginning: who the agent is, what it can call, and what has been said so far.
 
-use innkeeper_protocol::Locale;
-use serde_json::{Value as Json, json};
+use std::sync::Arc;
 
+use innkeeper_protocol::Locale;
+use serde_json::{Map, Value as Json, json};
+
+use crate::limits::{MAX_TOLD_STATE_CHARS, MAX_TOLD_STATE_NAME_CHARS, MAX_TOLD_STATE_NAMES};
 use crate::profile::ContextPolicy;
 
 pub struct Opening<'a> {
@@ -28,18 +31,35 @@ pub fn opening(parts: &Opening<'_>) -> Vec<Json> {
         .iter()
         .take_while(|message| is_instruction(message))
         .count();
-    let (before, talk) = parts.messages.split_at(lead);
-    let talk = match parts.is_snapshot {
-        // The host has kept to it already.
-        true => talk,
-        false => newest(talk, parts.policy.initial_chat_history_messages),
-    };
+    let (before, _) = parts.messages.split_at(lead);
+    let talk = talk(parts.messages, parts.is_snapshot, parts.policy);
     let mut messages: Vec<Json> = before.to_vec();
     if !system.is_empty() {
         messages.push(json!({"role": "system", "content": system}));
     }
     messages.extend_from_slice(talk);
     messages
+}
+
+/// A conversation that another agent has begun, with the instructions of this one (`opening`) in the place of that one's:
+/// how many of its messages stay, and what follows them.
+pub fn renewed(
+    sent: &[Arc<Json>],
+    opening: &[Json],
+    messages: &[Json],
+) -> (usize, impl Iterator<Item = Json>) {
+    let lead = messages
+        .iter()
+        .take_while(|message| is_instruction(message))
+        .count();
+    let own = opening.get(lead).filter(|message| is_instruction(message));
+    let has_own = sent
+        .get(lead)
+        .is_some_and(|message| is_instruction(message));
+    let rest = sent.iter().skip(lead + usize::from(has_own));
+    let rest = rest.map(|message| Json::clone(message));
+    let others: Vec<Json> = own.cloned().into_iter().chain(rest).collect();
+    (lead.min(sent.len()), others.into_iter())
 }
 
 fn system(parts: &Opening<'_>) -> String {
@@ -51,7 +71,7 @@ fn system(parts: &Opening<'_>) -> String {
                 Locale::Zh => "你的私有状态：",
                 Locale::En => "Your private state:",
             };
-            format!("{head}\n{state}")
+            format!("{head}\n{}", told(state, parts.locale))
         }
     };
     [parts.system_prompt, parts.manifest, state.as_str()]
@@ -62,7 +82,63 @@ fn system(parts: &Opening<'_>) -> String {
         .join("\n\n")
 }
 
-fn is_instruction(message: &Json) -> bool {
+/// All of it, or the fields that there is room for and the names of the others.
+fn told(state: &Json, locale: Locale) -> String {
+    let whole = state.to_string();
+    let Json::Object(fields) = state else {
+        return whole;
+    };
+    if whole.chars().count() <= MAX_TOLD_STATE_CHARS {
+        return whole;
+    }
+    let (mut shown, mut left) = (Map::new(), MAX_TOLD_STATE_CHARS);
+    let mut others = Vec::new();
+    for (name, value) in fields {
+        let chars = name.chars().count() + value.to_string().chars().count() + 4;
+        match left.checked_sub(chars) {
+            Some(rest) => {
+                left = rest;
+                shown.insert(name.clone(), value.clone());
+            }
+            None => others.push(name),
+        }
+    }
+    let named: Vec<String> = others
+        .iter()
+        .take(MAX_TOLD_STATE_NAMES)
+        .map(|name| name.chars().take(MAX_TOLD_STATE_NAME_CHARS).collect())
+        .collect();
+    let (count, named) = (others.len(), named.join(", "));
+    let rest = match locale {
+        Locale::Zh => {
+            format!("另有 {count} 项太长，没有列出：{named}。用 core:ReadPrivateState 读取。")
+        }
+        Locale::En => format!(
+            "{count} more are too long to be shown here: {named}. Read them with core:ReadPrivateState."
+        ),
+    };
+    format!("{}\n{rest}", Json::Object(shown))
+}
+
+/// What follows on the instructions that a conversation begins with, as much of it as is sent.
+pub(super) fn talk<'m>(
+    messages: &'m [Json],
+    is_snapshot: bool,
+    policy: &ContextPolicy,
+) -> &'m [Json] {
+    let lead = messages
+        .iter()
+        .take_while(|message| is_instruction(message))
+        .count();
+    let talk = messages.get(lead..).unwrap_or_default();
+    match is_snapshot {
+        // The host has kept to it already.
+        true => talk,
+        false => newest(talk, policy.initial_chat_history_messages),
+    }
+}
+
+pub(super) fn is_instruction(message: &Json) -> bool {
     let role = message.get("role").and_then(Json::as_str);
     matches!(role, Some("system" | "developer"))
 }

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use crate::limits::MAX_SHOWN_READ_CHARS;
 use crate::run::{CallState, Turn};
 
-const GUIDANCE: &str = "<user_guidance>";
+pub(super) const GUIDANCE: &str = "<user_guidance>";
 
 /// The reply and its observations. Every native call is answered by a message of its own, in their order, also where it
 /// was never run: providers refuse a conversation in which one is left open.

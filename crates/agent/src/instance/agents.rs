@@ -20,7 +20,6 @@ use super::start::check_ending;
 use crate::delegation::{AgentDesk, Delegate, Purpose, TaskGiven, Wait, may_call};
 use crate::profile::{AgentProfile, ModelMode};
 use crate::run::{AgentRun, Assignment, Await, Created, Input, TaskReturn, Why};
-use crate::skills;
 
 #[async_trait]
 impl AgentDesk for AgentInstance {
@@ -72,7 +71,7 @@ impl AgentDesk for AgentInstance {
         let timed_out = match waiting.timed_out {
             Some(timed_out) => timed_out,
             None => {
-                let timed_out = self.until(&waiting).await?;
+                let timed_out = self.awaited(&waiting).await?;
                 let input = Input::AwaitEnded {
                     call: asked.call.clone(),
                     timed_out,
@@ -162,7 +161,7 @@ impl AgentInstance {
     }
 
     /// Whether its time was over first.
-    async fn until(&self, waiting: &Await) -> Result<bool, ToolError> {
+    async fn awaited(&self, waiting: &Await) -> Result<bool, ToolError> {
         let since = self
             .shared
             .parts
@@ -217,13 +216,8 @@ impl AgentInstance {
             check_ending(&profile, created.presentation).map_err(refused)?;
         }
         let refs = created.skill_scope_refs.as_ref();
-        let scopes = skills::scopes(&profile, &created.chat_ref, refs)
-            .map_err(|error| refused(error.into()))?;
-        let (shelf, rules) = (self.shared.skills.clone(), profile.skills.clone());
-        let looked_up = tokio::task::spawn_blocking(move || shelf.effective(scopes, &rules)).await;
-        let skills = looked_up
-            .map_err(|error| ToolError::failed(error.to_string()))?
-            .map_err(|error| refused(error.into()))?;
+        let skills = runtime.effective_skills(&profile, &created.chat_ref, refs);
+        let skills = skills.await.map_err(refused)?;
         let (prefix, locale) = (prefix(purpose), self.shared.parts.locale);
         Ok(Assignment {
             call: asked.call,

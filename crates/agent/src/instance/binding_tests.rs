@@ -24,6 +24,7 @@ impl ModelPort for Known {
                 provider: "ollama".to_owned(),
                 format: Some("openai".to_owned()),
                 model: name.to_owned(),
+                context: None,
             })),
             ("second", "m2") => Err(NodeError::invalid(
                 "model.unauthorized",

@@ -9,15 +9,17 @@ use std::task::{Poll, ready};
 use async_trait::async_trait;
 use innkeeper_protocol::event::CallId;
 use innkeeper_protocol::{Block, ErrorCode, Observation, OnError, Outcome};
-use innkeeper_tools::policy::ApprovalRequest;
+use innkeeper_tools::policy::{ApprovalRequest, Decided};
 use innkeeper_tools::{BlockOptions, CallEnd, CallListener, Settled, Starting, ToolError};
-
-use tokio_util::sync::CancellationToken;
 
 use super::drive::{AgentInstance, Gone};
 use super::log::{Brought, RecordError, RunLog};
-use crate::run::{CallState, Input, PlannedBlock};
+use super::meter::{Allowed, RunMeter};
+use super::questions;
+use super::runtime::Shared;
+use crate::run::{AgentRun, AnsweredBy, CallState, Input, PlannedBlock, PlannedCall};
 use crate::skills::SkillDesk;
+use crate::state::StateDesk;
 use crate::workspace::WorkspaceSession;
 
 impl AgentInstance {
@@ -27,6 +29,14 @@ impl AgentInstance {
             .log
             .read(|run| {
                 let turn = run.turn()?;
+                let calls = turn.calls().filter(|call| call.is_open());
+                let calls = calls.map(|call| {
+                    let (tokens, cost) = run.left_for_tool(&call.tool);
+                    (call.call.to_string(), Allowed { tokens, cost })
+                });
+                let left = run.left();
+                let (tokens, cost) = (left.tokens, left.cost);
+                self.meter.allow(Allowed { tokens, cost }, calls);
                 let parsed = turn.reply.read().blocks.into_iter().nth(block)?;
                 Some(self.to_run(parsed.into_owned(), turn.blocks.get(block)?))
             })
@@ -77,7 +87,10 @@ impl AgentInstance {
             log: self.log.clone(),
             session: self.session.clone(),
             skills: self.skills.clone(),
-            closing: self.shared.closing.clone(),
+            states: self.states.clone(),
+            meter: self.meter.clone(),
+            shared: self.shared.clone(),
+            was_asked: planned.calls.iter().any(PlannedCall::is_asked_about),
             calls: planned.calls.iter().map(|call| call.call.clone()).collect(),
             open: AtomicUsize::new(planned.calls.iter().filter(|call| call.is_open()).count()),
         };
@@ -123,29 +136,54 @@ struct Listener {
     log: RunLog,
     session: Arc<WorkspaceSession>,
     skills: Arc<SkillDesk>,
+    states: Arc<StateDesk>,
+    meter: Arc<RunMeter>,
     calls: Vec<CallId>,
     /// How many of them have no end.
     open: AtomicUsize,
-    closing: CancellationToken,
+    shared: Arc<Shared>,
+    /// Another process has asked about one of them.
+    was_asked: bool,
 }
 
 impl Listener {
     fn is_let_go(&self, observation: &Observation) -> bool {
         let is_cancelled = matches!(observation.outcome, Outcome::Cancelled { .. });
-        is_cancelled && self.closing.is_cancelled()
+        is_cancelled && self.shared.closing.is_cancelled()
     }
 
     fn call(&self, position: usize) -> Result<CallId, ToolError> {
         let call = self.calls.get(position).cloned();
         call.ok_or_else(|| ToolError::failed("a call that was not planned").permanent())
     }
+
+    /// A question that was asked before a restart, and that the rules do not ask any more: they have decided themselves.
+    async fn withdraw(&self, call: &CallId, is_allowed: bool) -> Result<(), ToolError> {
+        if !self.was_asked {
+            return Ok(());
+        }
+        let is_open = |run: &AgentRun| run.asking().any(|open| open.call == *call);
+        let read = self.log.read(is_open).await;
+        if !read.map_err(|error| refused(error.into()))? {
+            return Ok(());
+        }
+        let why = match is_allowed {
+            true => "it need not be asked any more",
+            false => "it cannot be called any more",
+        };
+        let input = questions::withdrawn(call, AnsweredBy::Rule, is_allowed, why);
+        let held = self.log.hold(input, Brought::default()).await;
+        held.map_err(refused)
+    }
 }
 
 #[async_trait]
 impl CallListener for Listener {
     async fn starting(&self, starting: Starting<'_>) -> Result<(), ToolError> {
+        let call = self.call(starting.position)?;
+        self.withdraw(&call, true).await?;
         let input = Input::CallStarted {
-            call: self.call(starting.position)?,
+            call,
             idempotent: starting.is_repeatable,
         };
         if starting.is_repeatable {
@@ -156,28 +194,15 @@ impl CallListener for Listener {
         self.log.record(input).await.map_err(refused)
     }
 
-    async fn asking(&self, position: usize, request: &ApprovalRequest) -> Result<(), ToolError> {
-        let input = Input::ApprovalAsked {
-            call: self.call(position)?,
-            approval_id: request.id.clone(),
-            reason: request.reason.clone(),
-        };
-        self.log.record(input).await.map_err(refused)
-    }
-
-    async fn answered(
+    async fn decide(
         &self,
         position: usize,
-        _: &ApprovalRequest,
-        allowed: bool,
-        reason: Option<&str>,
-    ) -> Result<(), ToolError> {
-        let input = Input::ApprovalAnswered {
-            call: self.call(position)?,
-            approved: allowed,
-            reason: reason.map(str::to_owned),
-        };
-        self.log.record(input).await.map_err(refused)
+        request: &ApprovalRequest,
+    ) -> Result<Option<Decided>, ToolError> {
+        let parts = &self.shared.parts;
+        let (call, now) = (self.call(position)?, parts.clock.now());
+        let decided = questions::decided(&self.log, &parts.tools, now, &call, request);
+        decided.await.map(Some)
     }
 
     async fn ended(&self, end: CallEnd<'_>) -> Result<(), ToolError> {
@@ -189,6 +214,10 @@ impl CallListener for Listener {
             ));
         }
         let call = self.call(end.position)?;
+        // One that is stopped takes its question along.
+        if !matches!(end.observation.outcome, Outcome::Cancelled { .. }) {
+            self.withdraw(&call, false).await?;
+        }
         let staged = match end.observation.error_code() {
             None => self.session.take(&call),
             Some(_) => self.session.take_failed(&call),
@@ -198,6 +227,8 @@ impl CallListener for Listener {
             elapsed_ms: u64::try_from(end.elapsed.as_millis()).unwrap_or(u64::MAX),
             change: staged.change,
             skill_chars: self.skills.take(&call),
+            worlds: self.states.take(&call),
+            used: self.meter.take(call.as_str()),
             // What is shown is all there is, unless it was cut.
             full: end
                 .full

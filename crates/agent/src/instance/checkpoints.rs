@@ -237,6 +237,10 @@ impl<'r> Walk<'r> {
                 RunEventKind::WorkspacePatchApplied(file) => &file.path,
                 RunEventKind::WorkspaceFileDeleted(file) => &file.path,
                 RunEventKind::DirectOutputCaptured(file) => &file.path,
+                RunEventKind::RunRolledBack(back) => {
+                    self.changed.extend(back.files.paths.iter().cloned());
+                    continue;
+                }
                 RunEventKind::CheckpointCreated(made) => {
                     let changed = std::mem::take(&mut self.changed);
                     let note = made.extra.get("note").and_then(|note| note.as_str());
@@ -253,6 +257,10 @@ impl<'r> Walk<'r> {
                         files: None,
                     };
                     return Ok(Some((event, view)));
+                }
+                RunEventKind::StateUpdated(state) if state.scope == "private" => {
+                    self.changed.insert("private state".to_owned());
+                    continue;
                 }
                 _ => continue,
             };

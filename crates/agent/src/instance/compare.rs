@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use innkeeper_protocol::ErrorCode;
-use innkeeper_protocol::event::{CheckpointId, RunEventKind, RunId};
+use innkeeper_protocol::event::{CheckpointId, RunId};
 use innkeeper_store::{Tree, TreeFile};
 use serde::{Serialize, Serializer};
 
@@ -114,7 +114,24 @@ impl RunReader {
                 return Err(nothing_at(asked, query));
             }
         }
-        let changes = diff::changes(&from, &to, &asked);
+        let (files, totals) = self.compared(&from, &to, asked).await?;
+        Ok(RunDiff {
+            run_id: run.clone(),
+            from_checkpoint_id: query.from.clone(),
+            to_checkpoint_id: query.to.clone(),
+            files,
+            totals,
+        })
+    }
+
+    /// Bounded in bytes and in time.
+    pub(super) async fn compared(
+        &self,
+        from: &Tree,
+        to: &Tree,
+        asked: Vec<String>,
+    ) -> Result<(Vec<FileDiff>, DiffTotals), AgentError> {
+        let changes = diff::changes(from, to, &asked);
         let contents = self.contents_of(&changes).await;
         let deadline = Instant::now() + DIFF_TIME;
         let compared = tokio::task::spawn_blocking(move || {
@@ -123,16 +140,9 @@ impl RunReader {
             changes.retain(|change| diff::is_wanted(change, &asked));
             diff::compare(&changes, &contents, Some(deadline))
         });
-        let (files, totals) = compared
+        compared
             .await
-            .map_err(|error| AgentError::new(ErrorCode::AgentInternalError, error.to_string()))?;
-        Ok(RunDiff {
-            run_id: run.clone(),
-            from_checkpoint_id: query.from.clone(),
-            to_checkpoint_id: query.to.clone(),
-            files,
-            totals,
-        })
+            .map_err(|error| AgentError::new(ErrorCode::AgentInternalError, error.to_string()))
     }
 
     /// What the workspace held.
@@ -173,12 +183,8 @@ impl RunReader {
     ) -> Result<Option<Tree>, AgentError> {
         let mut told = Retelling::of(self, run);
         while let Some(moment) = told.next().await? {
-            let is_it = |kind: &RunEventKind| match kind {
-                RunEventKind::CheckpointCreated(made) => made.checkpoint_id == *id,
-                _ => false,
-            };
-            if moment.drafts.iter().any(|draft| is_it(&draft.kind)) {
-                return Ok(Some(moment.run.workspace().tree()));
+            if let Some((run, _)) = moment.at_checkpoint(id) {
+                return Ok(Some(run.workspace().tree()));
             }
         }
         Ok(None)

@@ -15,7 +15,7 @@ use super::offer::{Offered, Told};
 use super::tap::{self, Heard, Tap};
 use crate::context;
 use crate::profile::Dialect;
-use crate::run::{Created, Input, ModelTurn};
+use crate::run::{Created, Input, ModelTurn, ModelUse};
 
 /// Names under which a workflow of one's own may give its text, the first that is there.
 const TEXTS: [&str; 6] = [
@@ -29,6 +29,7 @@ const TEXTS: [&str; 6] = [
 
 /// Names under which it may ask for what the agent knows about itself, and for what came of its last turn.
 const PRIVATE_STATE: [&str; 3] = ["private_state", "privateState", "PrivateState"];
+const WORLD_STATE: [&str; 3] = ["world_state", "worldState", "WorldState"];
 const OBSERVATIONS: [&str; 3] = ["observations", "last_observations", "Observations"];
 
 /// The conversation as workflows take it: what one turn adds is put to what the turn before has made.
@@ -107,6 +108,9 @@ impl AgentInstance {
     ) -> Result<ModelTurn, Box<Input>> {
         let plan = self.plan(created).await.map_err(|error| refused(&error))?;
         let mut inputs = inputs(created, sent, &told);
+        self.put_states(&plan, &mut inputs)
+            .await
+            .map_err(|error| refused(&error))?;
         // A workflow of one's own takes what it has a use for.
         inputs.retain(|name, _| plan.takes(name));
         let heard = Arc::new(Mutex::new(Heard::default()));
@@ -127,7 +131,10 @@ impl AgentInstance {
         let ran = engine.run(&plan, options).await;
         let heard = tap::lock(&heard);
         match ran {
-            Ok(outcome) if outcome.status == ExecutionStatus::Complete => said(&outcome, &heard),
+            Ok(outcome) if outcome.status == ExecutionStatus::Complete => {
+                // What tools asked that the deliberation itself has called.
+                said(&outcome, &heard, self.meter.take(""))
+            }
             Ok(outcome) => {
                 let unknown =
                     || NodeError::failed("model.request_failed", "the deliberation failed");
@@ -139,6 +146,24 @@ impl AgentInstance {
                 Err(failed(&error, ""))
             }
         }
+    }
+
+    /// As they are now; read only where the workflow has a use for them.
+    async fn put_states(
+        &self,
+        plan: &Plan,
+        inputs: &mut Map<String, Json>,
+    ) -> Result<(), ToolError> {
+        let taken = |names: [&'static str; 3]| names.into_iter().filter(|name| plan.takes(name));
+        if taken(PRIVATE_STATE).next().is_some() {
+            let state = self.states.private_state(&self.session).await?;
+            inputs.extend(taken(PRIVATE_STATE).map(|name| (name.to_owned(), state.clone())));
+        }
+        if taken(WORLD_STATE).next().is_some() {
+            let state = self.states.world_state().await?;
+            inputs.extend(taken(WORLD_STATE).map(|name| (name.to_owned(), state.clone())));
+        }
+        Ok(())
     }
 
     async fn plan(&self, created: &Created) -> Result<Plan, ToolError> {
@@ -159,7 +184,9 @@ impl AgentInstance {
     ) -> Result<Services, ToolError> {
         let run = self.tools.within("deliberation")?;
         let services = self.shared.parts.workflows.services(run);
-        let models = services.models.map(|models| -> Arc<dyn ModelPort> {
+        // What is asked here is counted by listening in, and not as the use of a tool.
+        let models = self.shared.parts.workflows.models().cloned();
+        let models = models.map(|models| -> Arc<dyn ModelPort> {
             Arc::new(Tap {
                 models,
                 live: created.profile.run.stream.then(|| self.live.clone()),
@@ -195,9 +222,6 @@ fn inputs(created: &Created, sent: &[Arc<Json>], told: &Offered) -> Map<String, 
         put("grammar", grammar.as_str().into());
         put("told_tools", names());
     }
-    for name in PRIVATE_STATE {
-        put(name, created.private_state.clone());
-    }
     let observations = context::observations(sent);
     for name in OBSERVATIONS {
         put(name, observations.clone().into());
@@ -206,7 +230,11 @@ fn inputs(created: &Created, sent: &[Arc<Json>], told: &Offered) -> Map<String, 
 }
 
 /// What a deliberation gave: the whole response, or a text under one of the usual names.
-fn said(outcome: &ExecutionOutcome, heard: &Heard) -> Result<ModelTurn, Box<Input>> {
+fn said(
+    outcome: &ExecutionOutcome,
+    heard: &Heard,
+    nested: Option<ModelUse>,
+) -> Result<ModelTurn, Box<Input>> {
     let response = outcome.output("response").map(|value| value.as_json());
     let response = response.filter(|value| value.is_object());
     let text = |name: &str| {
@@ -231,7 +259,15 @@ fn said(outcome: &ExecutionOutcome, heard: &Heard) -> Result<ModelTurn, Box<Inpu
         .and_then(|response| response.get("tool_calls"))
         .and_then(Json::as_array);
     let message = response.and_then(|response| response.pointer("/choices/0/message"));
-    let usage = heard.usage();
+    let mut usage = heard.usage();
+    let mut requests = (heard.requests, heard.unpriced());
+    if let Some(nested) = nested {
+        if let Json::Object(more) = &nested.usage {
+            tap::add(&mut usage, more);
+        }
+        requests.0 = requests.0.saturating_add(nested.requests);
+        requests.1 = requests.1.saturating_add(nested.unpriced);
+    }
     Ok(ModelTurn {
         text: words.to_owned(),
         reasoning: text("reasoning").unwrap_or_default().to_owned(),
@@ -244,6 +280,7 @@ fn said(outcome: &ExecutionOutcome, heard: &Heard) -> Result<ModelTurn, Box<Inpu
             .map(str::to_owned)
             .or_else(|| heard.response_id.clone()),
         finish_reason: text("finish_reason").map(str::to_owned),
+        requests: (requests != (1, 0)).then_some(requests),
         cost: usage.get("cost").and_then(Json::as_f64),
         usage: match usage.is_empty() {
             true => Json::Null,

@@ -18,6 +18,7 @@ use crate::delegation::AgentDesk;
 use crate::limits::{COMMIT_GRACE, COMMIT_TIMEOUT};
 use crate::run::{AgentRun, CommitAnswer, Input, Why};
 use crate::skills::SkillDesk;
+use crate::state::StateDesk;
 use crate::workspace::{CommitReceipt, CommitRefused, CommitRequest, RunDoor};
 
 #[async_trait]
@@ -80,12 +81,22 @@ impl RunDoor for AgentInstance {
             .map(Arc::new))
     }
 
+    async fn dropped(&self) -> Result<Arc<Vec<Json>>, ToolError> {
+        let read = self.log.read(|run| run.dropped().to_vec()).await;
+        let dropped = read.map_err(|error| told(error.into()))?;
+        self.dropped.read(&*self.shared.contents, &dropped).await
+    }
+
     fn skills(&self) -> Arc<SkillDesk> {
         self.skills.clone()
     }
 
     fn agents(&self) -> Option<&dyn AgentDesk> {
         Some(self)
+    }
+
+    fn states(&self) -> Arc<StateDesk> {
+        self.states.clone()
     }
 }
 

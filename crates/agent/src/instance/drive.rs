@@ -14,9 +14,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::AgentError;
 use super::children::Children;
+use super::compact::KeptDropped;
 use super::deliberate::Conversation;
 use super::live::Live;
 use super::log::{Brought, RecordError, Rest, RunLog};
+use super::meter::RunMeter;
 use super::offer_told::Telling;
 use super::runtime::Shared;
 use super::speak::Spoken;
@@ -25,6 +27,7 @@ use crate::limits::REST_AFTER;
 use crate::profile::ToolDescription;
 use crate::run::{Input, Step, Why};
 use crate::skills::SkillDesk;
+use crate::state::StateDesk;
 use crate::workspace::WorkspaceSession;
 
 /// One run at work.
@@ -45,10 +48,13 @@ pub(crate) struct AgentInstance {
     /// What its tools see of the chat.
     pub(super) chat: Option<Arc<ChatView>>,
     pub(super) skills: Arc<SkillDesk>,
+    pub(super) states: Arc<StateDesk>,
     /// What the profile says about tools.
     pub(super) descriptions: BTreeMap<String, ToolDescription>,
     pub(super) telling: Telling,
     pub(super) conversation: Conversation,
+    pub(super) dropped: KeptDropped,
+    pub(super) meter: Arc<RunMeter>,
     pub(super) spoken: Spoken,
 }
 
@@ -70,6 +76,7 @@ impl AgentInstance {
             () = self.take_steps() => {}
             never = self.rest_when_parked() => match never {},
             never = children.mind(self) => match never {},
+            never = self.attend_questions() => match never {},
         }
         children.leave().await;
         // One that rests waits for people, so it is not over.
@@ -87,7 +94,11 @@ impl AgentInstance {
 
     /// The same for one that works for another: that one minds everything else.
     pub(super) async fn drive_child(&self) {
-        self.take_steps().await;
+        tokio::select! {
+            biased;
+            () = self.take_steps() => {}
+            never = self.attend_questions() => match never {},
+        }
         if self.log.peek(|run| run.is_over()).await == Some(true) {
             self.tools.stop();
             self.tools.settle().await;
@@ -108,6 +119,7 @@ impl AgentInstance {
                     Rest::Rests => {
                         self.session.rest();
                         self.conversation.forget();
+                        self.dropped.forget();
                         break;
                     }
                 }
@@ -170,6 +182,7 @@ impl AgentInstance {
             Step::PrepareWorkspace => Box::pin(self.prepare_workspace()),
             Step::PrepareContext => Box::pin(self.prepare_context()),
             Step::Ask { round } => Box::pin(self.ask(round)),
+            Step::Compact { .. } => Box::pin(self.compact()),
             Step::Deliberate { round, .. } => Box::pin(self.deliberate(round)),
             Step::Rest { millis } => Box::pin(self.rest(millis)),
             Step::RunBlock { block } => Box::pin(self.run_block(block)),
@@ -229,8 +242,14 @@ impl AgentInstance {
     }
 
     async fn tell_task(&self, observation: Observation) -> Result<(), Gone> {
+        let task = observation.task.clone().unwrap_or_default();
+        let call = self
+            .log
+            .read(|run| run.open_tasks().get(&task).map(|open| open.call.clone()));
+        let used = call.await?.and_then(|call| self.meter.take(call.as_str()));
         let input = Input::TaskEnded {
             observation: Arc::new(observation),
+            used,
         };
         self.fed(self.log.record(input).await).await
     }

@@ -8,13 +8,17 @@ use crate::workspace::persist;
 
 impl AgentInstance {
     pub(super) async fn commit_persist(&self) -> Result<(), Gone> {
-        let (created, files) = self
+        let (created, state_id, files) = self
             .log
-            .read(|run| (run.created().clone(), run.workspace().files.clone()))
+            .read(|run| {
+                let files = run.workspace().files.clone();
+                (run.created().clone(), run.state_id(), files)
+            })
             .await?;
-        let state_id = created.run_id.to_string();
         let base = created.persist_base_state_id.as_deref();
         let states = self.shared.persist.as_ref();
+        // A state names contents, and they come with the steps of the run: those have to be there first.
+        self.log.flush().await;
         let kept = persist::keep(states, &created.workspace_id, &state_id, base, &files).await;
         let input = match kept {
             Ok(_) => Input::PersistCommitted { state_id },

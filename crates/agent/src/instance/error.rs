@@ -41,6 +41,10 @@ impl From<StoreError> for AgentError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::NoRun(run) => Self::no_run(&run),
+            error @ StoreError::RunSlimmed(_) => {
+                Self::new(ErrorCode::AgentNotFound, error.to_string())
+                    .because("agent.run_was_slimmed")
+            }
             error => {
                 Self::new(ErrorCode::AgentInternalError, error.to_string()).because(error.code())
             }

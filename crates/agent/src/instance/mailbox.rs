@@ -10,8 +10,8 @@ use innkeeper_protocol::event::{RunId, TaskId};
 use innkeeper_store::{Control, ControlMessage};
 use serde::{Deserialize, Serialize};
 
-use super::AgentError;
 use super::runtime::AgentRuntime;
+use super::{AgentError, ApproveToolCall};
 
 /// What can be said to a run through its letterbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +33,8 @@ pub enum RunMessage {
         /// The same piece twice is one.
         client_guidance_id: String,
     },
+    /// A person's answer to a question.
+    Approve(ApproveToolCall),
 }
 
 /// The letterbox of this house's runs.
@@ -77,7 +79,9 @@ impl AgentRuntime {
         let Some(record) = self.0.journal.record(run).await? else {
             return Ok(false);
         };
-        if !record.status.is_terminal() || self.is_alive(run) {
+        // What a repair has left of a slim run may have no end, and nothing to be cancelled.
+        let is_over = record.status.is_terminal() || record.is_slim;
+        if !is_over || self.is_alive(run) {
             let message = format!("the run '{run}' is not over; cancel it first");
             return Err(AgentError::new(ErrorCode::AgentValidationError, message));
         }
@@ -131,6 +135,11 @@ impl Mailbox {
                     .guide(run, &text, Some(client_guidance_id))
                     .await,
             ),
+            // The run is where the message lies; it is no word to another.
+            Ok(RunMessage::Approve(answer)) if answer.run == *run => {
+                drop(self.runtime.note_approval(answer).await);
+            }
+            Ok(RunMessage::Approve(_)) => {}
             // Of a version that knows more than this one.
             Err(_) => {}
         }

@@ -32,16 +32,24 @@ pub(crate) struct Offer {
     descriptions: BTreeMap<String, ToolDescription>,
     /// In the order of their ids; hidden ones that the profile names come last.
     all: Offered,
-    /// Without `tools.search`: where all are told, there is nothing to look for.
+    /// Without those that read what has given way: they are told when something has.
+    usual: Offered,
+    /// Without `tools.search` too: where all are told, there is nothing to look for.
     whole: Offered,
+    /// Those that read what has given way.
+    recall: Offered,
     /// Names of all of them in the dialects that are text.
     tam: OnceLock<Arc<Aliases>>,
     action: OnceLock<Arc<Aliases>>,
 }
 
 impl Offer {
-    pub(super) fn all(&self) -> &Offered {
-        &self.all
+    pub(super) fn usual(&self) -> &Offered {
+        &self.usual
+    }
+
+    pub(super) fn recall(&self) -> &Offered {
+        &self.recall
     }
 
     pub(super) fn whole(&self) -> &Offered {
@@ -85,12 +93,18 @@ impl Offers {
             None => {
                 let tools = run.snapshot().offered(reach);
                 let all: Vec<_> = tools.map(|tool| described(tool, descriptions)).collect();
-                let whole = all.iter().filter(|tool| tool.id.as_str() != SEARCH);
+                let (recall, usual): (Vec<_>, Vec<_>) = all
+                    .iter()
+                    .cloned()
+                    .partition(|tool| crate::recall::NAMES.contains(&tool.id.as_str()));
+                let whole = usual.iter().filter(|tool| tool.id.as_str() != SEARCH);
                 Arc::new(Offer {
                     snapshot,
                     reach: reach.clone(),
                     descriptions: descriptions.clone(),
                     whole: Arc::new(whole.cloned().collect()),
+                    usual: Arc::new(usual),
+                    recall: Arc::new(recall),
                     all: Arc::new(all),
                     tam: OnceLock::new(),
                     action: OnceLock::new(),

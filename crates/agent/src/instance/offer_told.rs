@@ -18,7 +18,10 @@ use crate::run::{CallState, ToldTools, Turn};
 
 /// The tools of the last request, made again only where others are told.
 #[derive(Default)]
-pub(crate) struct Telling(Mutex<Option<(Option<Arc<ToldTools>>, Offered)>>);
+pub(crate) struct Telling(Mutex<Option<(Known, Offered)>>);
+
+/// What the choice depends on: what was told, and whether something has given way.
+type Known = (Option<Arc<ToldTools>>, bool);
 
 impl AgentInstance {
     /// Those that the model has been told of.
@@ -27,7 +30,7 @@ impl AgentInstance {
             .log
             .read(|run| {
                 (
-                    run.told().cloned(),
+                    (run.told().cloned(), !run.dropped().is_empty()),
                     is_search_pinned(&run.profile().agent.offer.pins),
                 )
             })
@@ -44,13 +47,21 @@ impl AgentInstance {
             return Ok(tools);
         }
         let offer = self.offer();
-        let tools = match &told {
+        let tools: Offered = match &told.0 {
             Some(told) => {
                 let tools = told.ids().filter_map(|id| offer.find(id).cloned());
                 Arc::new(tools.collect())
             }
-            None if pins => offer.all().clone(),
+            None if pins => offer.usual().clone(),
             None => offer.whole().clone(),
+        };
+        let tools = match told.1 {
+            true => {
+                let new = offer.recall().iter();
+                let new = new.filter(|tool| !tools.iter().any(|told| told.id == tool.id));
+                Arc::new(tools.iter().chain(new).cloned().collect())
+            }
+            false => tools,
         };
         let mut known = self
             .telling
@@ -75,7 +86,7 @@ impl AgentInstance {
         let rules = &created.profile.agent.offer;
         let offer = self.offer();
         let all = match is_search_pinned(&rules.pins) {
-            true => offer.all(),
+            true => offer.usual(),
             false => offer.whole(),
         };
         if offer_choice::is_all(offer.whole().len(), rules) {
@@ -91,7 +102,7 @@ impl AgentInstance {
         };
         let is_always = |tool: &ToolDefinition| always.has(tool) || is_hidden(tool);
         // Those that are told anyway take nobody's place.
-        let anyway = offer.all().iter().filter(|tool| is_always(tool)).count();
+        let anyway = offer.usual().iter().filter(|tool| is_always(tool)).count();
         let enough = most.saturating_add(anyway);
         let found = self
             .tools
@@ -100,8 +111,8 @@ impl AgentInstance {
         let lately = self.tools.used_lately(most).await;
         let fitting = found.iter().map(|found| found.tool.id.as_str());
         let fitting = fitting.chain(lately.iter().map(|tool| tool.id.as_str()));
-        let chosen = offer_choice::choose(offer.all(), rules, is_always, fitting);
-        let left_out = offer.all().len() - chosen.len();
+        let chosen = offer_choice::choose(offer.usual(), rules, is_always, fitting);
+        let left_out = offer.usual().len() - chosen.len();
         Ok((Arc::new(chosen), left_out))
     }
 

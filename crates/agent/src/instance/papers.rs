@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
 use super::AgentError;
+use super::compare::number;
 use super::reading::RunReader;
 use super::result_paper::{outcome, result_of};
 use super::retelling::{Moment, Retelling};
@@ -265,12 +266,12 @@ impl Moment<'_> {
             }
             _ => None,
         })?;
-        let workspace = self.run.workspace();
-        let files = workspace.files.clone();
+        let (run, _) = self.at_checkpoint(&created.checkpoint_id)?;
+        let files = run.workspace().files.clone();
         Some(Checkpoint {
             document: json!({
                 "id": id,
-                "seq": workspace.checkpoints,
+                "seq": number(&created.checkpoint_id),
                 "runId": self.run.run_id(),
                 "createdAt": self.stamped.at,
                 "reason": created.reason,

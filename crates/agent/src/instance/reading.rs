@@ -17,9 +17,10 @@ use super::AgentError;
 use super::recovery::replayed;
 use super::retelling::Retelling;
 use super::runtime::AgentRuntime;
+use crate::context;
 use crate::limits::{DEFAULT_TURN_CHARS, MAX_EVENTS_PAGE, STEPS_PAGE};
 use crate::run::told::ADDED;
-use crate::run::{AgentRun, Input, ModelTurn, Stamped, Turn, names};
+use crate::run::{AgentRun, Compaction, Input, ModelTurn, Stamped, Turn, names};
 use crate::workspace::host::{HostFile, read_content};
 use crate::workspace::metrics;
 use crate::workspace::state::FileInfo;
@@ -238,8 +239,9 @@ impl RunReader {
         &self,
         run: &RunId,
         after: StepPlace,
+        limit: usize,
     ) -> Result<Vec<StepRead>, AgentError> {
-        Ok(self.journal.inputs(run, after, STEPS_PAGE).await?)
+        Ok(self.journal.inputs(run, after, limit).await?)
     }
 }
 
@@ -269,6 +271,8 @@ pub struct TurnReader {
 #[derive(Default)]
 struct Asked {
     round: u32,
+    /// All that was sent last: what is made shorter is told anew.
+    sent: Vec<Arc<Json>>,
     last: Option<(usize, Vec<Arc<Json>>)>,
 }
 
@@ -276,7 +280,7 @@ impl TurnReader {
     /// `None` after the last that was answered. Those of agents that work for others stand among the run's own.
     pub async fn next(&mut self) -> Result<Option<TurnRead>, AgentError> {
         while self.waiting.is_empty() {
-            let page = self.reader.steps(&self.run, self.place).await?;
+            let page = self.reader.steps(&self.run, self.place, STEPS_PAGE).await?;
             let Some(last) = page.last() else {
                 return Ok(None);
             };
@@ -306,19 +310,30 @@ impl TurnReader {
 
     fn take(&mut self, whose: InvocationId, input: Input) {
         match input {
+            Input::Created(created) => {
+                let turns = self.turns.entry(whose).or_default();
+                let sent = created.fork.as_ref().map(|fork| fork.sent().to_vec());
+                turns.sent = sent.clone().unwrap_or_default();
+                turns.last = sent.map(|sent| (0, sent));
+            }
+            Input::Compacted(made) => {
+                let turns = self.turns.entry(whose).or_default();
+                let Compaction { up_to, kept, .. } = &*made;
+                turns.sent = context::shortened(&turns.sent, *up_to, kept, &made.summary);
+                turns.last = Some((0, turns.sent.clone()));
+            }
             Input::ModelAsked { keep, add, .. } => {
-                match &mut self.turns.entry(whose).or_default().last {
-                    // Asked anew before the last was answered.
-                    Some((kept, added)) if keep >= *kept => {
-                        added.truncate(keep - *kept);
-                        added.extend(add);
-                    }
-                    asked => *asked = Some((keep, add)),
-                }
+                let turns = self.turns.entry(whose).or_default();
+                turns.round += 1;
+                turns.became(keep, add);
+            }
+            Input::RolledBack(back) => {
+                let restored = &back.restored;
+                let turns = self.turns.entry(whose).or_default();
+                turns.became(restored.keep(), restored.add().to_vec());
             }
             Input::ModelReplied(reply) => {
                 let turns = self.turns.entry(whose.clone()).or_default();
-                turns.round += 1;
                 let (keep, add) = turns.last.take().unwrap_or_default();
                 self.waiting.push_back(TurnRead {
                     invocation_id: whose,
@@ -329,6 +344,22 @@ impl TurnReader {
                 });
             }
             _ => {}
+        }
+    }
+}
+
+impl Asked {
+    /// What would be sent, since the last answer.
+    fn became(&mut self, keep: usize, add: Vec<Arc<Json>>) {
+        self.sent.truncate(keep);
+        self.sent.extend(add.iter().cloned());
+        match &mut self.last {
+            // Before the last was answered.
+            Some((kept, added)) if keep >= *kept => {
+                added.truncate(keep - *kept);
+                added.extend(add);
+            }
+            asked => *asked = Some((keep, add)),
         }
     }
 }

@@ -135,6 +135,8 @@ impl AgentInstance {
                     task: Some(task),
                     ..observation
                 }),
+                // Of what it asked, nobody here has heard.
+                used: None,
             };
             self.log.record(input).await?;
         }

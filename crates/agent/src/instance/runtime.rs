@@ -25,6 +25,7 @@ use super::{AgentError, WaitError};
 use crate::limits::MAX_LIVE_RUNS;
 use crate::profile::Profiles;
 use crate::skills::Skills;
+use crate::state::Worlds;
 use crate::workspace::{PersistentStates, Workspaces};
 
 /// What a runtime is put together from.
@@ -53,6 +54,7 @@ pub(super) struct Shared {
     pub(super) deliberation: Plan,
     pub(super) offers: Offers,
     pub(super) skills: Skills,
+    pub(super) worlds: Worlds,
     alive: Mutex<HashMap<RunId, Alive>>,
     /// Held by whoever reads a run from its journal, until the run is driven.
     pub(super) taking_up: tokio::sync::Mutex<()>,
@@ -127,6 +129,7 @@ impl AgentRuntime {
             deliberation,
             offers: Offers::default(),
             skills: Skills::new(&parts.home),
+            worlds: Worlds::new(parts.tools.store().worlds(), parts.clock.clone()),
             alive: Mutex::default(),
             taking_up: tokio::sync::Mutex::default(),
             faults: Mutex::default(),
@@ -143,6 +146,11 @@ impl AgentRuntime {
     /// Those of the house. They work on files: whoever is async asks from a thread of its own.
     pub fn skills(&self) -> &Skills {
         &self.0.skills
+    }
+
+    /// What the agents of each chat share.
+    pub fn worlds(&self) -> &Worlds {
+        &self.0.worlds
     }
 
     pub fn journal(&self) -> &Arc<dyn RunJournal> {

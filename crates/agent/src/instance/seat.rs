@@ -7,10 +7,12 @@ use innkeeper_protocol::event::InvocationId;
 use innkeeper_tools::{Caller, FoundTools, ProjectId, Reach, RunOptions, UserId};
 use tokio_util::sync::CancellationToken;
 
+use super::compact::KeptDropped;
 use super::deliberate::Conversation;
 use super::drive::{AgentInstance, Gone};
 use super::live::Live;
 use super::log::RunLog;
+use super::meter::RunMeter;
 use super::offer_told::Telling;
 use super::runtime::Shared;
 use super::speak::Spoken;
@@ -18,6 +20,7 @@ use crate::chat::ChatView;
 use crate::profile::AgentProfile;
 use crate::run::{AgentRun, Created};
 use crate::skills::SkillDesk;
+use crate::state::StateDesk;
 use crate::workspace::state::WorkspaceState;
 use crate::workspace::{RunDoor, WorkspacePlan, WorkspaceSession};
 
@@ -95,6 +98,9 @@ impl Shared {
             profile.skills.clone(),
             seat.skill_chars,
         ));
+        let states = StateDesk::new(&created, self.worlds.clone(), self.parts.clock.clone());
+        let states = Arc::new(states);
+        let meter = Arc::new(RunMeter::default());
         Arc::new_cyclic(|own: &Weak<AgentInstance>| {
             let door: Weak<dyn RunDoor> = own.clone();
             let session = Arc::new(WorkspaceSession::new(
@@ -110,6 +116,7 @@ impl Shared {
                 spill: Some(session.clone()),
                 // The next request declares what was found.
                 found: FoundTools::Named,
+                meter: Some(meter.clone()),
                 ..RunOptions::default()
             };
             AgentInstance {
@@ -121,12 +128,15 @@ impl Shared {
                 live: seat.live,
                 telling: Telling::default(),
                 conversation: Conversation::default(),
+                dropped: KeptDropped::default(),
+                meter,
                 spoken: Spoken::default(),
                 descriptions: profile.tools.tool_descriptions.clone(),
                 shared: self.clone(),
                 cancel: seat.cancel,
                 chat: seat.chat,
                 skills,
+                states,
                 is_recovered: seat.is_recovered,
             }
         })

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use innkeeper_protocol::ErrorCode;
 use innkeeper_protocol::event::{Presentation, ProfileId, RunId};
+use innkeeper_store::Blob;
 use innkeeper_store::journal::{Entry, RunRecord, RunUpdate};
 use innkeeper_tools::{ProjectId, UserId};
 use serde_json::Value as Json;
@@ -18,7 +19,7 @@ use crate::chat::ChatView;
 use crate::limits::{MAX_ADDITIONAL_ROUNDS, MAX_ID_CHARS, MAX_TITLE_CHARS};
 use crate::profile::{AgentProfile, DEFAULT_WRITER, Dialect, ModelMode};
 use crate::run::{AgentRun, Created, Input, Stamped};
-use crate::skills;
+use crate::skills::{self, RunSkills};
 use crate::workspace::workspace_id;
 
 /// What somebody wants done.
@@ -35,6 +36,8 @@ pub struct StartRun {
     pub presentation: Option<Presentation>,
     pub generation_intent: Option<Json>,
     pub persist_base_state_id: Option<String>,
+    /// Begin with nothing of what earlier runs of the chat have left, whatever names a state.
+    pub start_with_empty_persist: bool,
     pub skill_scope_refs: Option<Json>,
     /// Wins over everything that names a model.
     pub model: Option<String>,
@@ -71,25 +74,42 @@ impl AgentRuntime {
     pub async fn start(&self, asked: StartRun) -> Result<RunHandle, AgentError> {
         self.0.check_room()?;
         let created = self.created(asked).await?;
+        self.begin(created, Vec::new(), true).await
+    }
+
+    /// With what it is told at once. It is driven from now on, or when somebody resumes it.
+    pub(super) async fn begin(
+        &self,
+        created: Arc<Created>,
+        told: Vec<Input>,
+        starts: bool,
+    ) -> Result<RunHandle, AgentError> {
         let at = self.0.parts.clock.now();
         let first = Stamped {
             at,
             input: Input::Created(created.clone()),
         };
-        let (run, drafts) = AgentRun::begin(&first)
+        let (mut run, mut drafts) = AgentRun::begin(&first)
             .map_err(|misfit| AgentError::new(ErrorCode::AgentInternalError, misfit.to_string()))?;
+        let tree = created.fork.as_ref().map(|_| run.workspace().tree());
+        let mut fed = vec![first];
+        for input in told {
+            let stamped = Stamped { at, input };
+            drafts.extend(run.apply(&stamped)?);
+            fed.push(stamped);
+        }
         let events = numbered(&created.run_id, 0, at, drafts);
         let last_seq = events.len() as u64;
         let record = record(&created, &run, at, last_seq);
-        let input = serde_json::to_string(&[first])
+        let input = serde_json::to_string(&fed)
             .map_err(|error| AgentError::new(ErrorCode::AgentInternalError, error.to_string()))?;
         let entry = Entry {
             run: created.run_id.clone(),
             input: input.into(),
             events,
             update: RunUpdate::default(),
-            blobs: Vec::new(),
-            trees: Vec::new(),
+            blobs: self.brought_along(&created).await?,
+            trees: tree.into_iter().collect(),
             snapshot: None,
         };
         // Before there is a run: what cannot be driven must not be there.
@@ -98,27 +118,30 @@ impl AgentRuntime {
                 .because(fault.reason())
         })?;
         self.0.journal.create(record.clone(), entry).await?;
-        let instance = self.0.instance(run, last_seq, chat, false);
-        self.0.launch(instance);
+        if starts {
+            let instance = self.0.instance(run, last_seq, chat, false);
+            self.0.launch(instance);
+        }
         Ok(RunHandle::from(&record))
+    }
+
+    /// What is not sent any more of the conversation that it goes on with stays readable without the other run.
+    async fn brought_along(&self, created: &Created) -> Result<Vec<Blob>, AgentError> {
+        let dropped = created.fork.iter().flat_map(|fork| &fork.dropped);
+        let mut blobs = Vec::new();
+        for part in dropped {
+            // Where it is gone already, the tool that reads it says so.
+            let content = self.0.contents.blob(&part.content).await?;
+            blobs.extend(content.map(|content| Blob::new(content)));
+        }
+        Ok(blobs)
     }
 
     async fn created(&self, asked: StartRun) -> Result<Arc<Created>, AgentError> {
         let id = asked.profile_id.as_deref().unwrap_or(DEFAULT_WRITER);
         let (mut profile, source) = self.profile(&asked.user, &asked.project, id).await?;
         overrule(&mut profile, &asked)?;
-        if !profile.run.direct_runnable {
-            let message = format!(
-                "the profile '{id}' is for agents that others call; it cannot be run by itself"
-            );
-            return Err(AgentError::new(ErrorCode::AgentInvalidProfile, message)
-                .because("agent.profile_not_direct_runnable"));
-        }
-        if profile.model.mode == ModelMode::RequiresConfiguration && asked.model.is_none() {
-            let message = format!("the profile '{id}' has no model yet; choose one in it");
-            return Err(AgentError::new(ErrorCode::AgentInvalidProfile, message)
-                .because("agent.profile_model_requires_configuration"));
-        }
+        check_direct(&profile, id, asked.model.as_deref())?;
         let presentation = asked.presentation.unwrap_or(profile.run.presentation);
         check_ending(&profile, presentation)?;
         binding::check_connection(&profile, self.0.parts.workflows.models())?;
@@ -140,6 +163,7 @@ impl AgentRuntime {
         let run_id = RunId::new(format!("run_{}", uuid::Uuid::now_v7().simple()));
         let chat_ref = asked.chat_ref.unwrap_or(Json::Null);
         host::check_chat_ref(&chat_ref)?;
+        let is_named = asked.stable_chat_id.is_some();
         let stable_chat_id = stable(asked.stable_chat_id, &chat_ref, &run_id)?;
         let kind = chat_ref
             .get("kind")
@@ -155,15 +179,16 @@ impl AgentRuntime {
             ChatSource::Messages(messages) => messages,
         };
         let persist_base_state_id = match asked.persist_base_state_id {
+            _ if asked.start_with_empty_persist => None,
             Some(base) => Some(base),
+            // Nobody keeps messages that could say so: it goes on from where the last one was.
+            None if chat_ref.is_null() && chat.is_empty() && is_named => {
+                self.0.persist.list(&workspace_id).await?.into_iter().max()
+            }
             None => host::base_of(&chat, &generation_type)?,
         };
-        let scopes = skills::scopes(&profile, &chat_ref, asked.skill_scope_refs.as_ref())?;
-        let (skills, rules) = (self.skills().clone(), profile.skills.clone());
-        let looked_up = move || skills.effective(scopes, &rules);
-        let skills = tokio::task::spawn_blocking(looked_up)
-            .await
-            .map_err(|error| AgentError::new(ErrorCode::AgentInternalError, error.to_string()))??;
+        let refs = asked.skill_scope_refs.as_ref();
+        let skills = self.effective_skills(&profile, &chat_ref, refs).await?;
         Ok(Arc::new(Created {
             run_id,
             workspace_id,
@@ -187,7 +212,23 @@ impl AgentRuntime {
             skill_scope_refs: asked.skill_scope_refs,
             skills,
             profile,
+            fork: None,
         }))
+    }
+
+    /// Those that the agent sees, as they are now.
+    pub(super) async fn effective_skills(
+        &self,
+        profile: &AgentProfile,
+        chat_ref: &Json,
+        refs: Option<&Json>,
+    ) -> Result<RunSkills, AgentError> {
+        let scopes = skills::scopes(profile, chat_ref, refs)?;
+        let (skills, rules) = (self.skills().clone(), profile.skills.clone());
+        let looked_up = move || skills.effective(scopes, &rules);
+        let looked_up = tokio::task::spawn_blocking(looked_up).await;
+        Ok(looked_up
+            .map_err(|error| AgentError::new(ErrorCode::AgentInternalError, error.to_string()))??)
     }
 
     pub(super) async fn profile(
@@ -212,6 +253,27 @@ impl AgentRuntime {
             })?;
         Ok((loaded.profile, loaded.source.to_string()))
     }
+}
+
+/// Whether a person can begin with it.
+pub(super) fn check_direct(
+    profile: &AgentProfile,
+    id: &str,
+    model: Option<&str>,
+) -> Result<(), AgentError> {
+    if !profile.run.direct_runnable {
+        let message = format!(
+            "the profile '{id}' is for agents that others call; it cannot be run by itself"
+        );
+        return Err(AgentError::new(ErrorCode::AgentInvalidProfile, message)
+            .because("agent.profile_not_direct_runnable"));
+    }
+    if profile.model.mode == ModelMode::RequiresConfiguration && model.is_none() {
+        let message = format!("the profile '{id}' has no model yet; choose one in it");
+        return Err(AgentError::new(ErrorCode::AgentInvalidProfile, message)
+            .because("agent.profile_model_requires_configuration"));
+    }
+    Ok(())
 }
 
 /// In the foreground only what is published counts, so a run that cannot publish could not end well.
@@ -280,6 +342,7 @@ pub(super) fn record(
         last_seq,
         title: title(&created.messages),
         is_cut: false,
+        is_slim: false,
     }
 }
 

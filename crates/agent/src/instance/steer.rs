@@ -214,7 +214,10 @@ impl AgentRuntime {
     }
 }
 
-fn guidance(text: &str, client_guidance_id: Option<String>) -> Result<(String, Input), AgentError> {
+pub(super) fn guidance(
+    text: &str,
+    client_guidance_id: Option<String>,
+) -> Result<(String, Input), AgentError> {
     if text.is_empty() {
         let message = "the guidance is empty; say what the agent is to do";
         return Err(AgentError::new(ErrorCode::AgentGuidanceInvalid, message)

@@ -32,11 +32,18 @@ pub(crate) struct Heard {
     pub(crate) response_id: Option<String>,
     /// Of requests that are over.
     total: Map<String, Json>,
+    /// Those of them whose price nobody knows.
+    unpriced: u32,
     /// Of the one under way; each word of it replaces the one before.
     current: Map<String, Json>,
 }
 
 impl Heard {
+    /// How often nobody knows what was paid.
+    pub(crate) fn unpriced(&self) -> u32 {
+        self.unpriced + u32::from(is_unpriced(&self.current))
+    }
+
     /// Of all requests together.
     pub(crate) fn usage(&self) -> Map<String, Json> {
         let mut usage = self.total.clone();
@@ -62,6 +69,7 @@ impl ModelPort for Tap {
             heard.text.clear();
             heard.response_id = None;
             let ended = std::mem::take(&mut heard.current);
+            heard.unpriced += u32::from(is_unpriced(&ended));
             add(&mut heard.total, &ended);
         }
         let chunks = self.models.stream(call, cancel).await?;
@@ -119,8 +127,12 @@ fn hear(chunk: &Chunk, live: Option<&Live>, heard: &Mutex<Heard>) {
     }
 }
 
+fn is_unpriced(usage: &Map<String, Json>) -> bool {
+    !usage.is_empty() && !usage.contains_key("cost")
+}
+
 /// Numbers add up; of the rest the last counts.
-fn add(all: &mut Map<String, Json>, more: &Map<String, Json>) {
+pub(super) fn add(all: &mut Map<String, Json>, more: &Map<String, Json>) {
     for (key, value) in more {
         let sum = match (all.get(key), value) {
             (Some(Json::Number(one)), Json::Number(other)) => {

@@ -57,7 +57,7 @@ pub(super) fn private_state(profile: &AgentProfile, found: &Findings) {
 }
 
 /// Nothing is fetched, and a pattern cannot run for ever.
-fn compile(schema: &Json) -> Result<Validator, (String, String)> {
+pub(crate) fn compile(schema: &Json) -> Result<Validator, (String, String)> {
     let told = |error: jsonschema::ValidationError<'_>| {
         (error.instance_path().as_str().to_owned(), error.to_string())
     };

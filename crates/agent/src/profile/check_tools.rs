@@ -147,6 +147,18 @@ fn visible(profile: &AgentProfile, tools: &dyn ToolNames, found: &Findings) {
             "the agent cannot call this tool: allow it, or take the number out",
         );
     }
+    let budget = &profile.agent.budget;
+    let tokens = budget.max_tokens_per_tool.keys();
+    let tokens = tokens.map(|name| ("$.agent.budget.maxTokensPerTool", name));
+    let cost = budget.max_cost_per_tool.keys();
+    let cost = cost.map(|name| ("$.agent.budget.maxCostPerTool", name));
+    for (path, name) in tokens.chain(cost).filter(|(_, name)| hidden(name)) {
+        found.error(
+            "agent.profile_tool_budget_invisible",
+            &below(path, name),
+            "the agent cannot call this tool: allow it, or take the number out",
+        );
+    }
     for name in profile
         .tools
         .tool_descriptions

@@ -44,6 +44,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 pub use built_in::{BuiltIn, CHAT, DEFAULT_WRITER};
+pub(crate) use check_state::compile as compile_state_schema;
 pub use diagnose::{Diagnosis, Diagnostic, Presence, Resource, Resources, Unseen};
 pub use error::ProfileError;
 pub use folder::Profiles;
@@ -51,7 +52,9 @@ pub use problem::{InvalidProfile, Problem, Severity};
 pub use prompt::system_prompt;
 pub use read::Reading;
 pub use repair::RepairAction;
-pub use rules::{AfterCrash, AgentRules, Budget, Dialect, OfferRules, ProfileFormat, TextTurn};
+pub use rules::{
+    AfterCrash, AgentRules, Budget, CompactionRules, Dialect, OfferRules, ProfileFormat, TextTurn,
+};
 pub use sections::{
     Artifact, ContextPolicy, Delegation, Instructions, MESSAGE_BODY, ModelChoice, ModelMode,
     ModelRetry, Output, Plan, Preset, PresetMode, PresetRef, ROOTS, RunRules, SkillRules,
@@ -129,6 +132,8 @@ impl AgentProfile {
         // Whoever has tools may look for those among them that it was not told of; it finds no others.
         if !reach.allow.is_empty() {
             reach.allow.push(Pattern::new(SEARCH));
+            // What it has said and heard itself, it may read again.
+            reach.allow.extend(crate::recall::NAMES.map(Pattern::new));
         }
         let rules = &self.delegation;
         let mut without = vec!["task.return"];

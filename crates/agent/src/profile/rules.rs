@@ -1,9 +1,11 @@
 //! The block `agent` of a profile: what neither of the formats knows, and what a ComfyTavern profile says.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use crate::limits::{ALL_TOLD_UP_TO, MOST_TOLD};
+use crate::limits::{ALL_TOLD_UP_TO, KEPT_ROUNDS, MOST_TOLD};
 
 /// What only our agents know.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -40,6 +42,9 @@ pub struct AgentRules {
     /// Of how many of its tools the model is told.
     #[serde(skip_serializing_if = "OfferRules::is_usual")]
     pub offer: OfferRules,
+    /// What becomes of a conversation that is too long.
+    #[serde(skip_serializing_if = "CompactionRules::is_usual")]
+    pub compaction: CompactionRules,
     /// How long the host may take to publish; 0: as long as it likes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit_timeout_ms: Option<u64>,
@@ -85,6 +90,11 @@ pub struct Budget {
     pub max_cost: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_wall_time_ms: Option<u64>,
+    /// What single tools may use of models while they run, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub max_tokens_per_tool: BTreeMap<String, u64>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub max_cost_per_tool: BTreeMap<String, f64>,
 }
 
 /// Which of the tools that it may call the model is told of from the beginning; `tools.search` finds the others.
@@ -111,6 +121,41 @@ impl Default for OfferRules {
 }
 
 impl OfferRules {
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// How the oldest part of a conversation gives way to a summary.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CompactionRules {
+    pub enabled: bool,
+    /// Estimated tokens that no request goes beyond. None: a share of what the model holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_request_tokens: Option<u64>,
+    /// So many of the last rounds stay if they can.
+    pub keep_rounds: u32,
+    /// So many of the first messages stay, beside the instructions.
+    pub keep_first: u32,
+    /// Who summarises; the run's own model if nobody is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+impl Default for CompactionRules {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            max_request_tokens: None,
+            keep_rounds: KEPT_ROUNDS,
+            keep_first: 0,
+            model: None,
+        }
+    }
+}
+
+impl CompactionRules {
     fn is_usual(&self) -> bool {
         *self == Self::default()
     }

@@ -45,7 +45,7 @@ impl ToolNames for &[ToolDefinition] {
 }
 
 /// The tools of the tavern's own families, whether or not this house has them at the moment.
-pub(super) const HOUSE_TOOLS: [&str; 20] = [
+pub(super) const HOUSE_TOOLS: [&str; 21] = [
     "agent.await",
     "agent.delegate",
     "agent.handoff",
@@ -59,6 +59,7 @@ pub(super) const HOUSE_TOOLS: [&str; 20] = [
     "task.return",
     "workspace.apply_patch",
     "workspace.commit",
+    "workspace.delete_file",
     "workspace.finish",
     "workspace.list_files",
     "workspace.read_file",

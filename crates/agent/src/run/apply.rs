@@ -8,10 +8,11 @@ use innkeeper_protocol::event::{InvocationId, RunEventKind, RunStatus, StatusCha
 use jiff::Timestamp;
 use serde_json::Map;
 
+use super::approval::Answer;
 use super::state::Phase;
 use super::told::ADDED;
 use super::turn::CallState;
-use super::{AgentRun, Draft, Input, Misfit, Stamped};
+use super::{AgentRun, AnsweredBy, Draft, Input, Misfit, Remember, Stamped};
 
 /// What is told, in order.
 pub(super) type Out = Vec<Draft>;
@@ -20,10 +21,15 @@ impl AgentRun {
     /// The events of an input that has been taken.
     pub fn apply(&mut self, stamped: &Stamped) -> Result<Vec<Draft>, Misfit> {
         self.check(&stamped.input)?;
+        self.check_in_time(stamped)?;
         self.pass_time(stamped);
         let mut out = Out::new();
         let who = self.invocation.clone();
         self.take(&stamped.input, &mut out);
+        if !self.children.is_empty() && matches!(stamped.input, Input::ApprovalAnswered { .. }) {
+            self.share_grants();
+        }
+        self.keep_asking(&mut out);
         tell_as(&who, &mut out);
         Ok(out)
     }
@@ -54,6 +60,7 @@ impl AgentRun {
                 request,
                 guidance,
                 arrived,
+                oversize,
             } => {
                 self.sent.truncate(*keep);
                 self.sent.extend(add.iter().cloned());
@@ -61,8 +68,10 @@ impl AgentRun {
                 if let (Some(told), Some(added)) = (&mut self.told, request.get(ADDED)) {
                     Arc::make_mut(told).add(added);
                 }
-                self.model_asked(*guidance, request, out);
+                self.model_asked(*guidance, request, oversize.as_ref(), out);
             }
+            Input::Compacted(compaction) => self.compacted(compaction, out),
+            Input::CompactionSkipped => self.compaction_skipped(out),
             Input::ModelReplied(turn) => self.model_replied(turn, out),
             Input::ModelFailed {
                 code,
@@ -80,25 +89,35 @@ impl AgentRun {
                 call,
                 approval_id,
                 reason,
-            } => self.approval_asked(call, approval_id, reason.as_deref(), out),
-            Input::ApprovalAnswered {
-                call,
-                approved,
-                reason,
-            } => self.approval_answered(call, *approved, reason.as_deref(), out),
+                expires_at,
+                question,
+            } => {
+                let (reason, question) = (reason.as_deref(), question.as_ref());
+                self.approval_asked(call, approval_id, reason, *expires_at, question, out);
+            }
+            Input::ApprovalAnswered { call, .. } => {
+                self.approval_answered(call, &answer(input), out);
+            }
             Input::CallEnded {
                 call,
                 observation,
                 elapsed_ms,
                 change,
                 skill_chars,
+                worlds,
+                used,
                 full,
             } => {
                 self.spent.count_skill_chars(*skill_chars);
+                self.count_call_end(call, observation, *elapsed_ms, used.as_ref());
                 self.call_ended(call, observation, *elapsed_ms, change, full.as_ref(), out);
+                self.world_changed(call, worlds, out);
             }
             Input::BlockEnded { block, notes } => self.block_ended(*block, notes, out),
-            Input::TaskEnded { observation } => self.task_ended(observation, out),
+            Input::TaskEnded { observation, used } => {
+                self.count_task_end(observation, used.as_ref());
+                self.task_ended(observation, out);
+            }
             Input::CommitRequested {
                 commit,
                 call,
@@ -140,6 +159,7 @@ impl AgentRun {
             Input::Stopped => self.stopped(out),
             Input::Recovered => self.recovered(out),
             Input::Resumed { additional_rounds } => self.resumed(*additional_rounds, out),
+            Input::RolledBack(back) => self.rolled_back(back, out),
             Input::Failed {
                 code,
                 message,
@@ -219,4 +239,31 @@ fn tell_as(who: &InvocationId, out: &mut Out) {
 pub(super) fn millis_between(from: Timestamp, to: Timestamp) -> u64 {
     let millis = to.as_millisecond().saturating_sub(from.as_millisecond());
     u64::try_from(millis).unwrap_or_default()
+}
+
+/// What an input says that is an answer; anything else says no.
+pub(super) fn answer(input: &Input) -> Answer {
+    match input {
+        Input::ApprovalAnswered {
+            approved,
+            reason,
+            remember,
+            edit,
+            by,
+            ..
+        } => Answer {
+            approved: *approved,
+            reason: reason.clone(),
+            remember: *remember,
+            edit: edit.clone(),
+            by: *by,
+        },
+        _ => Answer {
+            approved: false,
+            reason: None,
+            remember: Remember::Once,
+            edit: None,
+            by: AnsweredBy::Changed,
+        },
+    }
 }

@@ -2,19 +2,23 @@
 
 use std::sync::Arc;
 
+use innkeeper_models::Estimate;
 use innkeeper_protocol::event::{
-    CallId, InvocationId, RunEventKind, RunStatus, TaskId, ToolCallAnswered,
-    ToolCallAwaitingApproval, ToolCallEnded, ToolCallStarted, ToolResultStored, ToolTaskEnded,
+    CallId, InvocationId, RunEventKind, RunStatus, TaskId, ToolCallEnded, ToolCallStarted,
+    ToolResultStored, ToolTaskEnded,
 };
-use innkeeper_protocol::{ErrorCode, Observation, Outcome, render_observation};
+use innkeeper_protocol::{
+    ErrorCode, Observation, Outcome, render_observation, render_observation_within,
+};
 use serde_json::{Map, Value as Json};
 
 use super::apply::Out;
 use super::model::short;
-use super::names::{arguments_path, result_path};
+use super::names::result_path;
 use super::state::{OpenTask, Phase};
 use super::turn::CallState;
-use super::{AgentRun, Draft, PlannedCall};
+use super::{AgentRun, Draft, ModelUse, PlannedCall, ToolSpent};
+use crate::limits::MAX_SHOWN_READ_CHARS;
 use crate::workspace::state::WorkspaceChange;
 
 impl AgentRun {
@@ -31,64 +35,11 @@ impl AgentRun {
             name: call.tool.clone(),
             extra: Map::new(),
         };
-        self.turn_to(RunStatus::DispatchingTool, out);
+        // While somebody is asked about another, that is what the run waits for.
+        if self.asking().next().is_none() {
+            self.turn_to(RunStatus::DispatchingTool, out);
+        }
         out.push(RunEventKind::ToolCallStarted(started).into());
-    }
-
-    pub(super) fn approval_asked(
-        &mut self,
-        id: &CallId,
-        approval_id: &str,
-        reason: Option<&str>,
-        out: &mut Out,
-    ) {
-        let round = self.spent.rounds;
-        let Some(call) = self.call_mut(id) else {
-            return;
-        };
-        call.state = CallState::AwaitingApproval {
-            approval_id: approval_id.to_owned(),
-        };
-        let awaiting = ToolCallAwaitingApproval {
-            round,
-            invocation_id: InvocationId::root(),
-            call_id: id.clone(),
-            name: call.tool.clone(),
-            arguments_ref: Some(arguments_path(id)),
-            reason: reason.map(str::to_owned),
-            extra: Map::from_iter([("approvalId".to_owned(), approval_id.into())]),
-        };
-        self.turn_to(RunStatus::AwaitingApproval, out);
-        out.push(RunEventKind::ToolCallAwaitingApproval(awaiting).into());
-    }
-
-    /// Allowed or not, its own next input says what becomes of it.
-    pub(super) fn approval_answered(
-        &mut self,
-        id: &CallId,
-        approved: bool,
-        reason: Option<&str>,
-        out: &mut Out,
-    ) {
-        let round = self.spent.rounds;
-        let Some(call) = self.call_mut(id) else {
-            return;
-        };
-        call.state = CallState::Waiting;
-        let answered = ToolCallAnswered {
-            round,
-            invocation_id: InvocationId::root(),
-            call_id: id.clone(),
-            name: call.tool.clone(),
-            reason: reason.map(str::to_owned),
-            extra: Map::new(),
-        };
-        let kind = match approved {
-            true => RunEventKind::ToolCallApproved(answered),
-            false => RunEventKind::ToolCallDenied(answered),
-        };
-        out.push(kind.into());
-        self.turn_to(RunStatus::DispatchingTool, out);
     }
 
     pub(super) fn call_ended(
@@ -121,6 +72,42 @@ impl AgentRun {
         self.note_repetition(&call, observation, changed);
     }
 
+    /// What it took, and what the model will read of it.
+    pub(super) fn count_call_end(
+        &mut self,
+        id: &CallId,
+        observation: &Observation,
+        elapsed_ms: u64,
+        used: Option<&ModelUse>,
+    ) {
+        let Some(call) = self.call(id) else {
+            return;
+        };
+        let tool = match observation.tool.is_empty() {
+            true => call.tool.clone(),
+            false => observation.tool.to_string(),
+        };
+        let count = |spent: &mut ToolSpent| {
+            spent.calls = spent.calls.saturating_add(1);
+            spent.elapsed_ms = spent.elapsed_ms.saturating_add(elapsed_ms);
+            shown(spent, observation);
+        };
+        self.spent.count_end(&tool, count, used);
+    }
+
+    pub(super) fn count_task_end(&mut self, observation: &Observation, used: Option<&ModelUse>) {
+        let task = observation.task.as_deref().unwrap_or_default();
+        let Some(open) = self.tasks.get(task) else {
+            return;
+        };
+        let tool = match observation.tool.is_empty() {
+            true => open.tool.clone(),
+            false => observation.tool.to_string(),
+        };
+        self.spent
+            .count_end(&tool, |spent| shown(spent, observation), used);
+    }
+
     pub(super) fn end_call(
         &mut self,
         call: &PlannedCall,
@@ -130,6 +117,7 @@ impl AgentRun {
         out: &mut Out,
     ) {
         self.tell_end(&call.call, &call.tool, &observation, elapsed_ms, out);
+        self.tell_edit(call);
         if let Some(call) = self.call_mut(&call.call) {
             call.state = CallState::Ended { observation, full };
         }
@@ -216,6 +204,17 @@ impl AgentRun {
         let mut calls = blocks.iter_mut().flat_map(|block| &mut block.calls);
         calls.find(|call| call.call == *id)
     }
+}
+
+fn shown(spent: &mut ToolSpent, observation: &Observation) {
+    let text = render_observation_within(observation, MAX_SHOWN_READ_CHARS);
+    let tokens = Estimate::of_text(&text).likely;
+    if observation.error_code().is_some() {
+        spent.failed = spent.failed.saturating_add(1);
+    }
+    let chars = text.chars().count() as u64;
+    spent.shown_chars = spent.shown_chars.saturating_add(chars);
+    spent.shown_tokens = spent.shown_tokens.saturating_add(tokens);
 }
 
 fn task_end(task: &str, open: &OpenTask, observation: &Observation) -> Draft {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use innkeeper_protocol::event::{
-    CallId, InvocationChanged, InvocationId, ProfileId, RunEventKind, TaskChanged, TaskId,
+    CallId, InvocationChanged, InvocationId, ProfileId, RunEventKind, RunStatus, TaskChanged,
+    TaskId,
 };
 use innkeeper_protocol::{ErrorCode, Failure, Observation, Outcome};
 use innkeeper_store::BlobId;
@@ -118,10 +119,7 @@ impl Child {
     /// What nobody needs of an agent that is over. What it was asked and said last can still be looked at.
     fn shed(&mut self) {
         self.base.clear();
-        let run = &mut self.run;
-        run.told = None;
-        run.workspace.files.clear();
-        run.workspace.reads.clear();
+        self.run.told = None;
     }
 }
 
@@ -192,6 +190,8 @@ impl AgentRun {
             Input::ContextReady { .. }
                 | Input::ModelAsked { .. }
                 | Input::ModelReplied(_)
+                | Input::Compacted(_)
+                | Input::CompactionSkipped
                 | Input::ModelFailed { .. }
                 | Input::Rested
                 | Input::CallStarted { .. }
@@ -244,7 +244,35 @@ impl AgentRun {
             self.settle_child(id, &mut child, out);
         }
         self.children.insert(id.clone(), child);
+        self.share_grants();
         self.hear_of_tasks(out);
+        // Nobody is asked any more.
+        if self.status == RunStatus::AwaitingApproval && !self.asks_anybody() {
+            self.turn_to(RunStatus::DispatchingTool, out);
+        }
+    }
+
+    /// A person is asked, about a call of this agent or of one that works for it.
+    pub(super) fn asks_anybody(&self) -> bool {
+        let mut children = self.children.values();
+        self.asking().next().is_some() || children.any(|child| child.run.asking().next().is_some())
+    }
+
+    /// What a person has allowed for the run holds for everybody in it.
+    pub(super) fn share_grants(&mut self) {
+        let all = self.children.values().flat_map(|child| &child.run.grants);
+        let news: Vec<_> = all
+            .filter(|key| !self.grants.contains(key))
+            .cloned()
+            .collect();
+        for key in news {
+            if !self.grants.contains(&key) {
+                self.grants.push(key);
+            }
+        }
+        for child in self.children.values_mut() {
+            child.run.grants.clone_from(&self.grants);
+        }
     }
 
     fn begin_child(&self, id: &InvocationId, child: &mut Child, out: &mut Out) {

@@ -36,6 +36,9 @@ pub struct Commit {
     /// The run did not wait for the host's answer any longer. It may have published all the same, and say so later.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub given_up: bool,
+    /// By which rollback. It counts no more, and the host was told to take it out of the chat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withdrawn: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -68,6 +71,11 @@ impl Commit {
 
     pub fn is_confirmed(&self) -> bool {
         self.message_id().is_some()
+    }
+
+    /// It is published, and a work of the run.
+    pub fn counts(&self) -> bool {
+        self.is_confirmed() && self.withdrawn.is_none()
     }
 
     /// Under which the host published it.
@@ -112,6 +120,7 @@ impl AgentRun {
             asked_at: self.at,
             answer: CommitAnswer::Pending,
             given_up: false,
+            withdrawn: None,
         };
         self.commits.push(commit);
         self.offer_commit(Map::new(), out);
@@ -165,7 +174,7 @@ impl AgentRun {
             message_index,
             at,
         };
-        if commit.given_up {
+        if commit.given_up && commit.withdrawn.is_none() {
             let commit = commit.clone();
             self.tell_late(&commit);
         }

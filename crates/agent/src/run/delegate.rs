@@ -305,6 +305,7 @@ impl AgentRun {
         run.phase = Phase::Assembling;
         run.invocation = assignment.invocation.clone();
         run.workspace.files = self.workspace.files.clone();
+        run.grants = self.grants.clone();
         run.duty = Some(Duty {
             task: assignment.task.clone(),
             returned: None,
@@ -340,6 +341,7 @@ impl AgentRun {
             model: assignment.model.clone(),
             skills: assignment.skills.clone(),
             generation_intent: None,
+            fork: None,
             profile,
             run_id: own.run_id.clone(),
             workspace_id: own.workspace_id.clone(),
@@ -417,6 +419,7 @@ fn cut(profile: &mut AgentProfile, left: &Left, assignment: &Assignment) {
             max_tokens: left.tokens,
             max_cost: left.cost,
             max_wall_time_ms: left.wall_time_ms,
+            ..Budget::default()
         },
     );
 }
@@ -435,6 +438,7 @@ pub(super) fn less(one: &Budget, other: &Budget) -> Budget {
         max_tokens: smaller(one.max_tokens, other.max_tokens),
         max_cost: cost,
         max_wall_time_ms: smaller(one.max_wall_time_ms, other.max_wall_time_ms),
+        ..one.clone()
     }
 }
 

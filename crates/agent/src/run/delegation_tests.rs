@@ -97,6 +97,7 @@ impl Scene {
                 request: json!({}),
                 guidance: 0,
                 arrived: 0,
+                oversize: None,
             },
         );
         let reply = ModelTurn {
@@ -124,6 +125,8 @@ impl Scene {
             change,
             skill_chars: 0,
             full: None,
+            worlds: Vec::new(),
+            used: None,
         };
         self.child(name, end)
     }
@@ -619,6 +622,7 @@ fn step(scene: &mut Scene, who: u8, what: u8, number: usize) {
                         request: json!({}),
                         guidance: 0,
                         arrived: 0,
+                        oversize: None,
                     },
                 ),
                 Step::Deliberate { .. } => {
@@ -671,6 +675,8 @@ fn step(scene: &mut Scene, who: u8, what: u8, number: usize) {
                                 change: written(&format!("scratch/{name}{number}.md"), "text"),
                                 skill_chars: 0,
                                 full: None,
+                                worlds: Vec::new(),
+                                used: None,
                             },
                         ),
                     }

@@ -12,6 +12,7 @@ use crate::limits::{
     MAX_DELIVERED_NAMED, MAX_WORKSPACE_BYTES, MAX_WORKSPACE_FILES, MAX_WORKSPACE_PATH_BYTES,
     MAX_WORKSPACE_PATH_SEGMENTS,
 };
+use crate::state::STATE_FOLDER;
 use crate::workspace::state::{FileChange, FileInfo, How, WorkspaceChange};
 
 impl Child {
@@ -197,7 +198,10 @@ impl AgentRun {
             coming.push((child.summary_ref(), result.file.clone()));
         }
         let files = child.run.workspace.files.iter();
-        let is_new = |path: &str, file: &FileInfo| child.base.get(path) != Some(&file.sha256);
+        // What an agent keeps for itself is not its caller's.
+        let is_new = |path: &str, file: &FileInfo| {
+            !path.starts_with(STATE_FOLDER) && child.base.get(path) != Some(&file.sha256)
+        };
         let changed = files.filter(|(path, file)| is_new(path, file));
         coming.extend(changed.map(|(path, file)| (format!("{folder}{path}"), file.clone())));
         for (path, file) in coming {

@@ -1,14 +1,16 @@
 //! What a call did to the workspace: it takes effect here, with the call's end, and is told.
 
 use innkeeper_protocol::event::{
-    CheckpointCreated, CheckpointId, InvocationId, RunEventKind, RunStatus, WorkspaceFileDeleted,
-    WorkspaceFileWritten, WorkspacePatchApplied,
+    CallId, CheckpointCreated, CheckpointId, InvocationId, RunEventKind, RunStatus, StateUpdated,
+    WorkspaceFileDeleted, WorkspaceFileWritten, WorkspacePatchApplied,
 };
-use serde_json::Map;
+use innkeeper_tools::builtin::state::StateScope;
+use serde_json::{Map, Value as Json};
 
 use super::AgentRun;
 use super::apply::Out;
 use super::names::checkpoint_id;
+use crate::state::WorldChange;
 use crate::workspace::state::{FileChange, How, WorkspaceChange};
 
 impl AgentRun {
@@ -35,13 +37,27 @@ impl AgentRun {
             out.push(told(file).into());
         }
         if keeps {
+            let is_state = |file: &FileChange| matches!(file.how, How::State { .. });
+            let deleted = |file: &FileChange| matches!(file.how, How::Deleted);
+            let by_hand = || change.files.iter().filter(|file| made_by_hand(file));
             let reason = match change.files.iter().any(patched) {
                 true => "tool_workspace_patch",
+                false if by_hand().all(is_state) => "tool_state_update",
+                false if by_hand().all(deleted) => "tool_workspace_delete",
                 false => "tool_workspace_write",
             };
             self.checkpoint(reason, out);
         }
         changed
+    }
+
+    /// The world has it already; here it is told.
+    pub(super) fn world_changed(&mut self, call: &CallId, changes: &[WorldChange], out: &mut Out) {
+        for WorldChange { version, paths } in changes {
+            // Who does the same again has got further.
+            self.repeated = None;
+            out.push(updated(call, StateScope::World, *version, paths, Map::new()).into());
+        }
     }
 
     pub(super) fn change_file(&mut self, file: &FileChange) -> bool {
@@ -89,6 +105,23 @@ impl AgentRun {
     }
 }
 
+fn updated(
+    call: &CallId,
+    scope: StateScope,
+    version: u64,
+    paths: &[String],
+    extra: Map<String, Json>,
+) -> RunEventKind {
+    RunEventKind::StateUpdated(StateUpdated {
+        invocation_id: InvocationId::root(),
+        call_id: call.clone(),
+        scope: scope.as_str().to_owned(),
+        version,
+        paths: paths.to_vec(),
+        extra,
+    })
+}
+
 fn told(file: &FileChange) -> RunEventKind {
     let invocation_id = InvocationId::root();
     let path = file.path.clone();
@@ -105,6 +138,13 @@ fn told(file: &FileChange) -> RunEventKind {
     let sha256 = new.sha256.as_str().to_owned();
     let extra = Map::from_iter([("bytes".to_owned(), new.bytes.into())]);
     let mode = match &file.how {
+        How::State {
+            call,
+            version,
+            paths,
+        } => {
+            return updated(call, StateScope::Private, *version, paths, extra);
+        }
         How::Patched { replacements } => {
             return RunEventKind::WorkspacePatchApplied(WorkspacePatchApplied {
                 invocation_id,

@@ -112,8 +112,12 @@ impl AgentRun {
             (_, RunStatus::Cancelled) => out.push(RunEventKind::RunCancelled(cancelled()).into()),
             (Some(failure), _) => {
                 let preserved: Vec<_> = self.commits().map(preserved).collect();
+                let status = match preserved.is_empty() {
+                    true => RunStatus::Failed,
+                    false => RunStatus::PartialSuccess,
+                };
                 let end = terminal(failure, preserved);
-                self.turn_to(RunStatus::PartialSuccess, out);
+                self.turn_to(status, out);
                 out.push(end.into());
             }
             (None, _) => out.push(RunEventKind::RunCompleted.into()),
@@ -121,7 +125,7 @@ impl AgentRun {
     }
 
     /// Nothing is open behind it.
-    fn close_turn(&mut self, why: &str, out: &mut Out) {
+    pub(super) fn close_turn(&mut self, why: &str, out: &mut Out) {
         if let Some(commit) = self.pending_commit() {
             let id = commit.commit.clone();
             self.give_up_commit(&id, why, out);
@@ -146,7 +150,7 @@ impl AgentRun {
 
     /// What a call is told to have come to: a commit has come to what the host said of it. Of one that was let go of in
     /// the middle, nobody knows.
-    fn closing(&self, call: &PlannedCall, why: &str) -> Outcome {
+    pub(super) fn closing(&self, call: &PlannedCall, why: &str) -> Outcome {
         let answer = self.commit_of(&call.call).map(|commit| &commit.answer);
         match answer {
             Some(CommitAnswer::Confirmed { message_id, .. }) => Outcome::Success {

@@ -225,6 +225,8 @@ fn a_commit_is_answered_once() {
     // A call does not end before its host has answered.
     let end = Input::CallEnded {
         skill_chars: 0,
+        worlds: Vec::new(),
+        used: None,
         call: "a".into(),
         observation: Arc::new(innkeeper_protocol::Observation::success("x", "y")),
         elapsed_ms: 0,

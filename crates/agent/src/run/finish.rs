@@ -86,6 +86,7 @@ impl AgentRun {
     }
 
     pub(super) fn persist_committed(&mut self, state_id: &str, out: &mut Out) {
+        self.kept_state = Some(state_id.to_owned());
         let changes = self.persist_changes();
         let committed = PersistentChangesCommitted {
             state_id: state_id.to_owned(),

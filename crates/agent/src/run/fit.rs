@@ -3,6 +3,8 @@
 use innkeeper_protocol::ErrorCode;
 use innkeeper_protocol::event::{CallId, CommitId};
 
+use super::apply::answer;
+use super::approval::no_answers;
 use super::state::{Phase, Stage};
 use super::turn::CallState;
 use super::{AgentRun, Commit, Input, Misfit, PlannedCall, Step, Turn, Why};
@@ -39,8 +41,10 @@ impl AgentRun {
             Input::CommitFailed { commit, .. } if self.commit(commit).is_some() => {
                 self.check_answer(commit)
             }
+            Input::RolledBack(back) => self.check_rollback(back),
             Input::GuidanceSubmitted { .. } => Err(deaf("is over")),
             Input::CheckpointRequested { .. } => Err(settled("is over")),
+            Input::ApprovalAnswered { .. } => Err(no_answers("is over")),
             _ => Err(Misfit {
                 why: Why::Over,
                 message: "The run is over".to_owned(),
@@ -53,13 +57,17 @@ impl AgentRun {
         match input {
             Input::Stopped | Input::Recovered => Ok(()),
             Input::CallEnded { call, .. } => self.open_call(call).map(drop),
-            Input::TaskEnded { observation } => self.check_task(observation.task.as_deref()),
+            Input::TaskEnded { observation, .. } => self.check_task(observation.task.as_deref()),
             Input::CommitResolved { commit, .. } => self.check_published(commit),
             Input::CommitFailed { commit, .. } => self.check_answer(commit),
             Input::Child { invocation, input } => self.check_child(invocation, input),
             Input::CancelRequested => Err(Misfit::already("The run is being ended")),
+            Input::RolledBack(_) => {
+                Err(self.not_now("is being ended; roll it back when it is over"))
+            }
             Input::GuidanceSubmitted { .. } => Err(deaf("is being ended")),
             Input::CheckpointRequested { .. } => Err(settled("is being ended")),
+            Input::ApprovalAnswered { .. } => Err(no_answers("is being ended")),
             _ => Err(Misfit {
                 why: Why::Cancelling,
                 message: "The run is being ended, so nothing new begins in it".to_owned(),
@@ -71,6 +79,7 @@ impl AgentRun {
     fn check_paused(&self, input: &Input) -> Fit {
         match input {
             Input::Resumed { additional_rounds } => self.check_rounds(*additional_rounds),
+            Input::RolledBack(back) => self.check_rollback(back),
             Input::CancelRequested
             | Input::Recovered
             | Input::Failed { .. }
@@ -78,6 +87,7 @@ impl AgentRun {
             | Input::CheckpointRequested { .. }
             | Input::TaskEnded { .. }
             | Input::Child { .. }
+            | Input::ApprovalAnswered { .. }
             | Input::CommitResolved { .. }
             | Input::CommitFailed { .. }
             | Input::MetadataUpdated { .. }
@@ -117,27 +127,27 @@ impl AgentRun {
                     Misfit::unfit("The request is empty, or speaks of more than there is")
                 })
             }
+            Input::Compacted(compaction) => self.check_compaction(compaction),
+            Input::CompactionSkipped => {
+                self.check_phase(matches!(self.phase, Phase::Compacting(_)))
+            }
             Input::ModelReplied(_) | Input::ModelFailed { .. } => {
                 self.check_phase(matches!(self.phase, Phase::Asked { .. }))
             }
             Input::Rested => self.check_phase(matches!(self.phase, Phase::Resting { .. })),
-            Input::CallStarted { call, .. } | Input::ApprovalAsked { call, .. } => {
-                let call = self.current_call(call)?;
-                match &call.state {
-                    CallState::Waiting => Ok(()),
-                    _ => Err(Misfit::unfit(format!("Call {} has begun", call.call))),
-                }
+            Input::CallStarted { call, .. } => self.check_allowed(call),
+            Input::ApprovalAsked {
+                call, approval_id, ..
+            } => {
+                let call = self.check_waiting(call)?;
+                self.check_question(call, approval_id)
             }
-            Input::ApprovalAnswered { call, .. } => {
-                let call = self.current_call(call)?;
-                match &call.state {
-                    CallState::AwaitingApproval { .. } => Ok(()),
-                    _ => Err(Misfit::already("Nobody is asked about this call")),
-                }
-            }
+            Input::ApprovalAnswered {
+                call, approval_id, ..
+            } => self.check_approval(call, approval_id.as_deref(), &answer(input)),
             Input::CallEnded { call, .. } => self.check_call_end(call),
             Input::BlockEnded { block, .. } => self.check_block_end(*block),
-            Input::TaskEnded { observation } => self.check_task(observation.task.as_deref()),
+            Input::TaskEnded { observation, .. } => self.check_task(observation.task.as_deref()),
             Input::CommitRequested { commit, call, .. } => self.check_commit(commit, call),
             Input::CommitResolved { commit, .. } => self.check_published(commit),
             Input::CommitFailed { commit, .. } => self.check_answer(commit),
@@ -176,11 +186,14 @@ impl AgentRun {
             Input::Stopped if self.next() == Step::Stop => Ok(()),
             Input::Stopped => Err(Misfit::unfit("Nobody has asked the run to stop")),
             Input::Resumed { .. } => Err(Misfit::already("The run is at work")),
+            Input::RolledBack(_) => {
+                Err(self.not_now("is at work; cancel it, roll it back, then resume it"))
+            }
             Input::CancelRequested | Input::Recovered | Input::Failed { .. } => Ok(()),
         }
     }
 
-    fn check_phase(&self, fits: bool) -> Fit {
+    pub(super) fn check_phase(&self, fits: bool) -> Fit {
         match fits {
             true => Ok(()),
             false => Err(self.unexpected()),
@@ -192,6 +205,7 @@ impl AgentRun {
             Step::PrepareWorkspace => "the workspace",
             Step::PrepareContext => "the context",
             Step::Ask { .. } => "a request to the model",
+            Step::Compact { .. } => "a shorter request",
             Step::Deliberate { .. } => "the model's reply",
             Step::Rest { .. } => "the end of a pause",
             Step::RunBlock { .. } => "calls of its block",
@@ -225,6 +239,15 @@ impl AgentRun {
             false => Err(Misfit::unfit(format!(
                 "Call {id} stands in a block that is not reached yet"
             ))),
+        }
+    }
+
+    /// One that has not begun, and that nobody is asked about.
+    pub(super) fn check_waiting(&self, id: &CallId) -> Result<&PlannedCall, Misfit> {
+        let call = self.current_call(id)?;
+        match &call.state {
+            CallState::Waiting => Ok(call),
+            _ => Err(Misfit::unfit(format!("Call {} has begun", call.call))),
         }
     }
 
@@ -353,12 +376,19 @@ impl AgentRun {
             Some(rounds) if !(1..=MAX_ADDITIONAL_ROUNDS).contains(&rounds) => invalid(format!(
                 "additionalRounds must be between 1 and {MAX_ADDITIONAL_ROUNDS}"
             )),
-            None if self.left().rounds == 0 && self.phase == (Phase::Over { from: Stage::Ask }) => invalid(
+            None if self.left().rounds == 0 && self.asks_next() => invalid(
                 "The run has used all its rounds; say with additionalRounds how many more it gets"
                     .to_owned(),
             ),
             _ => Ok(()),
         }
+    }
+}
+
+impl AgentRun {
+    /// Once it is resumed.
+    fn asks_next(&self) -> bool {
+        matches!(self.phase, Phase::Ready | Phase::Over { from: Stage::Ask })
     }
 }
 

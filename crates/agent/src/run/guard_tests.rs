@@ -500,11 +500,17 @@ fn waiting_for_people_is_no_work() {
         call: "a".into(),
         approval_id: "p".to_owned(),
         reason: None,
+        expires_at: None,
+        question: None,
     });
     scene.after(1_000).feed(Input::ApprovalAnswered {
         call: "a".into(),
         approved: true,
         reason: None,
+        approval_id: None,
+        remember: Default::default(),
+        edit: None,
+        by: Default::default(),
     });
     scene.start("a").request_commit("a", "c");
     scene.after(10_000).resolve("c");

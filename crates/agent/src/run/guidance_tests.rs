@@ -19,6 +19,7 @@ fn guidance_is_told_with_the_next_request() {
     scene.heard();
     let keep = scene.run.sent().len();
     scene.feed(Input::ModelAsked {
+        oversize: None,
         keep,
         add: vec![std::sync::Arc::new(json!({}))],
         request: json!({}),

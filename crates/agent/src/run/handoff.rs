@@ -200,6 +200,9 @@ impl AgentRun {
         self.binding = Arc::default();
         self.told = None;
         self.sent = Vec::new();
+        self.dropped = Vec::new();
+        self.refused_in = None;
+        self.set_back = None;
         self.turn = None;
         self.awaits.clear();
         self.workspace.reads.clear();

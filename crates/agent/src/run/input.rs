@@ -12,9 +12,13 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::{Assignment, AwaitMode, ModelTurn, TaskReturn};
+use super::{
+    AnsweredBy, Assignment, AwaitMode, Compaction, Edit, Forked, ModelTurn, ModelUse, Oversize,
+    Question, Remember, RolledBack, TaskReturn,
+};
 use crate::AgentProfile;
 use crate::skills::RunSkills;
+use crate::state::WorldChange;
 use crate::workspace::state::{FileInfo, WorkspaceChange};
 
 /// An input with its moment: all that a run knows of time.
@@ -73,7 +77,14 @@ pub enum Input {
         /// So many of the ends of background tasks are in it.
         #[serde(default)]
         arrived: usize,
+        /// It is longer than it should be: its oldest part gives way before it goes out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        oversize: Option<Oversize>,
     },
+    /// A part of what is asked has given way to a summary.
+    Compacted(Arc<Compaction>),
+    /// Nothing of it can give way, or not enough to be worth it; it goes out as it is.
+    CompactionSkipped,
     ModelReplied(Arc<ModelTurn>),
     /// Asked in vain. Whether it is asked again is decided here.
     ModelFailed {
@@ -94,13 +105,28 @@ pub enum Input {
     /// A person is asked; nothing has been done.
     ApprovalAsked {
         call: CallId,
+        /// The same for the same question.
         approval_id: String,
         reason: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expires_at: Option<Timestamp>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        question: Option<Arc<Question>>,
     },
+    /// To the question that the call waits with.
     ApprovalAnswered {
         call: CallId,
         approved: bool,
         reason: Option<String>,
+        /// Only if it is this one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approval_id: Option<String>,
+        #[serde(default)]
+        remember: Remember,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        edit: Option<Arc<Edit>>,
+        #[serde(default)]
+        by: AnsweredBy,
     },
     /// Also without a start: what was refused was never begun.
     CallEnded {
@@ -113,6 +139,12 @@ pub enum Input {
         /// Characters of skills that it has read.
         #[serde(default, skip_serializing_if = "is_zero")]
         skill_chars: u64,
+        /// What it did to the world that the agents of its chat share: done already, and told with this input.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        worlds: Vec<WorldChange>,
+        /// What it asked of models itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        used: Option<ModelUse>,
         /// The result in full where a later step of the block may refer to it and it is longer than what is observed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         full: Option<Arc<Json>>,
@@ -125,6 +157,9 @@ pub enum Input {
     /// A call that went on in the background has ended; `task` of the observation says which.
     TaskEnded {
         observation: Arc<Observation>,
+        /// What it asked of models itself while nobody waited for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        used: Option<ModelUse>,
     },
     /// `workspace.commit` asks the host to publish a file. Fed once for a call, also where the call is run again.
     CommitRequested {
@@ -206,6 +241,8 @@ pub enum Input {
     Resumed {
         additional_rounds: Option<u32>,
     },
+    /// A person wants it as it was at an earlier moment. Only of a run that is over or paused.
+    RolledBack(Arc<RolledBack>),
     /// Something that no model can mend.
     Failed {
         code: ErrorCode,
@@ -261,4 +298,7 @@ pub struct Created {
     pub user: String,
     #[serde(default)]
     pub project: String,
+    /// What of another run it goes on from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fork: Option<Arc<Forked>>,
 }

@@ -22,6 +22,26 @@ fn open_call(run: &AgentRun) -> Option<(CallId, CallState)> {
     Some((call.call.clone(), call.state.clone()))
 }
 
+fn is_denied(run: &AgentRun, call: &CallId) -> bool {
+    let last = run.planned_call(call).and_then(|call| call.asked.last());
+    let answer = last.and_then(|asked| asked.answer.as_ref());
+    answer.is_some_and(|answer| !answer.approved)
+}
+
+fn question(by: u8) -> Question {
+    Question {
+        tool: "x".to_owned(),
+        source: String::new(),
+        description: String::new(),
+        arguments: json!({}),
+        rule: (by % 2).to_string(),
+        user: String::new(),
+        actor: String::new(),
+        project: String::new(),
+        may_edit: false,
+    }
+}
+
 fn reply(by: u8) -> ModelTurn {
     let call = |tool: &str| native(&by.to_string(), tool, json!({"n": by % 3}));
     let (text, tool_calls) = match by % 9 {
@@ -60,6 +80,8 @@ fn of_block(run: &AgentRun, by: u8, n: usize) -> Input {
     let pending = run.pending_commit().map(|commit| commit.commit.clone());
     let end = |outcome| Input::CallEnded {
         skill_chars: 0,
+        worlds: Vec::new(),
+        used: None,
         call: call.clone(),
         observation: Arc::new(Observation::new("x", outcome)),
         elapsed_ms: 1,
@@ -74,6 +96,18 @@ fn of_block(run: &AgentRun, by: u8, n: usize) -> Input {
             call,
             approved: by.is_multiple_of(2),
             reason: None,
+            approval_id: None,
+            remember: match by % 3 {
+                0 => Remember::Run,
+                1 => Remember::Always,
+                _ => Remember::Once,
+            },
+            edit: None,
+            by: match by % 5 {
+                0 => AnsweredBy::Expiry,
+                1 => AnsweredBy::Rule,
+                _ => AnsweredBy::Person,
+            },
         },
         (CallState::Started { .. }, Some(commit)) if by.is_multiple_of(8) => Input::CommitFailed {
             commit,
@@ -105,10 +139,15 @@ fn of_block(run: &AgentRun, by: u8, n: usize) -> Input {
                 spilled: None,
             }),
         },
+        (_, _) if is_denied(run, &call) => end(Outcome::Denied {
+            reason: "no".to_owned(),
+        }),
         (_, _) if by.is_multiple_of(7) => Input::ApprovalAsked {
             call,
-            approval_id: "p".to_owned(),
+            approval_id: format!("p{n}"),
             reason: None,
+            expires_at: None,
+            question: Some(Arc::new(question(by))),
         },
         _ => Input::CallStarted {
             call,
@@ -130,11 +169,33 @@ fn onward(run: &AgentRun, by: u8, n: usize) -> Option<Input> {
             tools: json!([]),
         },
         Step::Ask { round } => Input::ModelAsked {
+            oversize: by.is_multiple_of(4).then_some(Oversize {
+                estimate: 20,
+                budget: 10,
+                is_hard: by.is_multiple_of(8),
+            }),
             keep: run.sent().len().min(usize::from(by)),
             add: vec![Arc::new(json!(round))],
             request: json!({}),
             guidance: run.guidance().len().min(usize::from(by % 3)),
             arrived: run.arrived().len().min(usize::from(by % 3)),
+        },
+        Step::Compact { .. } if run.sent().len() < 2 || by.is_multiple_of(5) => {
+            Input::CompactionSkipped
+        }
+        Step::Compact { .. } => {
+            let up_to = 1 + usize::from(by) % run.sent().len();
+            Input::Compacted(Arc::new(compaction(
+                up_to,
+                &[usize::from(by) % up_to][..usize::from(up_to > 1)],
+            )))
+        }
+        Step::Deliberate { .. } if by % 10 == 8 => Input::ModelFailed {
+            code: ErrorCode::ModelContextTooLong,
+            message: "too long".to_owned(),
+            reason: None,
+            retryable: false,
+            arrived: None,
         },
         Step::Deliberate { .. } if by % 10 == 9 => model_down(by % 20 == 9),
         Step::Deliberate { .. } => Input::ModelReplied(Arc::new(reply(by))),
@@ -247,6 +308,15 @@ proptest! {
             let last = scene.told.last().unwrap();
             prop_assert_eq!(is_terminal(last), scene.run.is_over());
             prop_assert_eq!(scene.run.status().is_terminal(), scene.run.is_over());
+            // No approval, no effect: nothing begins that is asked about or was denied.
+            if taken && let Input::CallStarted { call, .. } = &input {
+                let call = scene.run.planned_call(call).unwrap();
+                let answers = call.asked.iter().map(|asked| asked.answer.as_ref().map(|answer| answer.approved));
+                prop_assert!(answers.last().is_none_or(|last| last == Some(true)), "{:?}", call.asked);
+            }
+            // Whatever waits for a person is what the run waits for.
+            let asks = scene.run.asking().next().is_some();
+            prop_assert!(!asks || scene.run.status() == innkeeper_protocol::event::RunStatus::AwaitingApproval);
             // Never stuck: what the step asks for is taken.
             if let Some(input) = onward(&scene.run, by, n) {
                 let at = scene.fed.last().unwrap().at;

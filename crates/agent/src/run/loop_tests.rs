@@ -408,6 +408,8 @@ fn calls_can_be_asked_about() {
         call: "a".into(),
         approval_id: "p1".to_owned(),
         reason: None,
+        expires_at: None,
+        question: None,
     });
     assert_eq!(
         scene.heard(),
@@ -424,10 +426,19 @@ fn calls_can_be_asked_about() {
         call: "a".into(),
         approved,
         reason: None,
+        approval_id: None,
+        remember: Default::default(),
+        edit: None,
+        by: Default::default(),
     };
     scene.feed(answer(false));
     assert_eq!(scene.heard(), "tool_call_denied =dispatching_tool");
-    assert_eq!(scene.refuses(answer(true)), Why::Already);
+    assert_eq!(scene.refuses(answer(false)), Why::Already);
+    let other = Why::Refused {
+        code: innkeeper_protocol::ErrorCode::AgentValidationError,
+        reason: "agent.approval_answered",
+    };
+    assert_eq!(scene.refuses(answer(true)), other);
     let denied = innkeeper_protocol::Outcome::Denied {
         reason: "no".to_owned(),
     };
@@ -440,6 +451,7 @@ fn requests_keep_what_was_sent() {
     let mut scene = Scene::writer(json!({}));
     let message = |text: &str| std::sync::Arc::new(json!(text));
     let asked = |keep, add: &[&str]| Input::ModelAsked {
+        oversize: None,
         keep,
         add: add.iter().map(|text| message(text)).collect(),
         request: json!({}),

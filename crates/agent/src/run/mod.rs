@@ -4,9 +4,11 @@
 //! whoever drives a run journals an input together with its events before anything else is done.
 
 mod apply;
+pub mod approval;
 mod calls;
 mod child;
 mod commit;
+pub mod compact;
 mod conclude;
 mod delegate;
 mod deliver;
@@ -14,14 +16,17 @@ mod effect;
 mod end;
 mod finish;
 mod fit;
+mod fork;
 mod guard;
 mod guidance;
 mod handoff;
 pub mod input;
+mod ledger;
 mod model;
 pub mod names;
 mod plan;
 mod recover;
+mod rollback;
 mod spent;
 mod start;
 mod state;
@@ -31,12 +36,17 @@ pub mod told;
 pub mod turn;
 mod waiting;
 
+pub use approval::{AnsweredBy, Asked, Edit, Question, Remember};
 pub use child::{Child, TaskStatus};
 pub use commit::{Commit, CommitAnswer};
+pub use compact::{Compacting, Compaction, Dropped, Oversize, SummaryBy};
 pub use delegate::{Assignment, ReturnStatus, ReturnedArtifact, TaskReturn};
+pub use fork::Forked;
 pub use guidance::Guidance;
 pub use handoff::Past;
 pub use input::{Created, Input, Stamped};
+pub use ledger::{ModelUse, ToolSpent, Used};
+pub use rollback::{Published, Restored, RolledBack, SetBack};
 pub use spent::{Left, Spent};
 pub use state::{AgentRun, OpenTask, RunFailure};
 pub use step::{Draft, Misfit, Step, Why};
@@ -45,6 +55,10 @@ pub use told::ToldTools;
 pub use turn::{CallState, ModelTurn, Nudge, PlannedBlock, PlannedCall, Turn};
 pub use waiting::{Await, AwaitMode};
 
+#[cfg(test)]
+mod approval_tests;
+#[cfg(test)]
+mod compact_tests;
 #[cfg(test)]
 mod delegation_tests;
 #[cfg(test)]
@@ -61,5 +75,7 @@ mod law_tests;
 mod loop_tests;
 #[cfg(test)]
 mod recover_tests;
+#[cfg(test)]
+mod rollback_tests;
 #[cfg(test)]
 pub(crate) mod testing;

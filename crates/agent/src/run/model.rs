@@ -16,16 +16,23 @@ use super::apply::Out;
 use super::guidance::preview;
 use super::names::{arguments_path, response_path};
 use super::plan::Plan;
-use super::state::Phase;
-use super::{AgentRun, Draft, ModelTurn, PlannedCall, Turn};
+use super::state::{Phase, RunFailure};
+use super::{AgentRun, Draft, ModelTurn, Oversize, PlannedCall, Turn};
 use crate::limits::{MAX_EVENT_MESSAGE_CHARS, MAX_NARRATION_CHARS};
 
 impl AgentRun {
     /// `sent` is already what is asked.
-    pub(super) fn model_asked(&mut self, guidance: usize, request: &Json, out: &mut Out) {
+    pub(super) fn model_asked(
+        &mut self,
+        guidance: usize,
+        request: &Json,
+        oversize: Option<&Oversize>,
+        out: &mut Out,
+    ) {
         self.spent.rounds += 1;
         self.turn = None;
         self.awaits.clear();
+        self.set_back = None;
         let round = self.spent.rounds;
         if guidance > 0 {
             let applied: Vec<_> = self.guidance.drain(..guidance).collect();
@@ -56,7 +63,10 @@ impl AgentRun {
             extra: Map::new(),
         };
         out.push(RunEventKind::ModelRequestCreated(created).into());
-        self.begin_attempt(1, out);
+        match oversize {
+            None => self.begin_attempt(1, out),
+            Some(oversize) => self.begin_compaction(1, Some(*oversize), None),
+        }
     }
 
     /// The same request once more, or for the first time.
@@ -87,7 +97,8 @@ impl AgentRun {
         let retry = &self.created.profile.run.model_retry;
         let (max_retries, interval_ms) = (retry.max_retries, retry.interval_ms);
         let exhausted = self.spent.exhausted(&self.created.profile);
-        let will_retry = retryable && attempt <= max_retries && exhausted.is_none();
+        let shortens = code == ErrorCode::ModelContextTooLong && self.may_shorten_again();
+        let will_retry = shortens || (retryable && attempt <= max_retries && exhausted.is_none());
         let failed = ModelCallAttemptFailed {
             round: self.spent.rounds,
             invocation_id: InvocationId::root(),
@@ -103,6 +114,14 @@ impl AgentRun {
             })),
         };
         out.push(RunEventKind::ModelCallAttemptFailed(failed).into());
+        if shortens {
+            let refusal = RunFailure {
+                code,
+                message: message.to_owned(),
+                reason: reason.map(str::to_owned),
+            };
+            return self.begin_compaction(attempt + 1, None, Some(refusal));
+        }
         if !will_retry {
             return match exhausted.filter(|_| retryable && attempt <= max_retries) {
                 Some(why) => self.fail(why.code, why.message, why.reason, out),
@@ -128,9 +147,8 @@ impl AgentRun {
 
     pub(super) fn model_replied(&mut self, turn: &Arc<ModelTurn>, out: &mut Out) {
         let round = self.spent.rounds;
-        self.spent.tokens = self.spent.tokens.saturating_add(turn.tokens());
-        let cost = turn.cost.filter(|cost| cost.is_finite() && *cost > 0.0);
-        self.spent.cost += cost.unwrap_or_default();
+        let profile = self.created.profile_id.as_str().to_owned();
+        self.spent.count_model(&profile, &turn.used());
 
         let reply = turn.read();
         let plan = self.plan(turn, &reply);

@@ -182,6 +182,17 @@ impl AgentRun {
                 format!("This run may not call {name} any more"),
             );
         }
+        let (tokens, cost) = self.spent.left_for_tool(profile, &call.tool);
+        if tokens == Some(0) || cost.is_some_and(|cost| cost <= 0.0) {
+            return refused(
+                ErrorCode::ToolBudgetExhausted,
+                "agent.tool_model_budget_exhausted",
+                format!(
+                    "{} has asked models for all that this run's profile lets it; go on without it",
+                    call.tool
+                ),
+            );
+        }
         None
     }
 
@@ -214,6 +225,7 @@ impl AgentRun {
             tool: call.tool.to_string(),
             arguments: Arc::new(written(call)),
             state,
+            asked: Vec::new(),
         }
     }
 

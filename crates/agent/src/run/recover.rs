@@ -69,7 +69,8 @@ impl AgentRun {
             .turn
             .iter()
             .flat_map(Turn::calls)
-            .filter(|call| call.is_open() && call.state != CallState::Waiting)
+            // A question stays open, whoever drives the run.
+            .filter(|call| matches!(call.state, CallState::Started { .. }))
             .cloned()
             .collect();
         for call in calls {
@@ -125,6 +126,10 @@ impl AgentRun {
             Stage::Ask => {
                 self.phase = Phase::Ready;
                 self.turn_to(RunStatus::AssemblingContext, out);
+            }
+            Stage::Compact => {
+                self.turn_to(RunStatus::CallingModel, out);
+                self.begin_compaction(1, None, None);
             }
             Stage::Model => {
                 self.turn_to(RunStatus::CallingModel, out);

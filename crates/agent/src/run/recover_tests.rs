@@ -72,6 +72,8 @@ fn a_crash_costs_only_what_nobody_can_know() {
                     call: "a".into(),
                     approval_id: "p".to_owned(),
                     reason: None,
+                    expires_at: None,
+                    question: None,
                 });
                 scene
             },

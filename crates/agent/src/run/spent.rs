@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use innkeeper_protocol::ErrorCode;
 use serde::{Deserialize, Serialize};
 
+use super::Compaction;
+use super::ledger::{ModelUse, ToolSpent, Used, dollars, tokens};
 use super::state::RunFailure;
 use crate::AgentProfile;
+use crate::limits::MAX_COUNTED_TOOLS;
 
 /// All of it, over all resumptions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -26,6 +29,18 @@ pub struct Spent {
     pub cost: f64,
     /// Time in which it was at work. Waiting for people, being paused and having nobody to drive it are no work.
     pub worked_ms: u64,
+    /// What was asked of models, by whom: the id of the profile. Summaries are among it; what tools asked is not.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_agent: BTreeMap<String, Used>,
+    /// The part of it that went into summaries of what was too long.
+    #[serde(skip_serializing_if = "Used::is_nothing")]
+    pub compaction: Used,
+    /// By tool, as it calls itself.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_tool: BTreeMap<String, ToolSpent>,
+    /// Requests to models, of the agent and of its tools, whose price nobody knows: `cost` is without them.
+    #[serde(skip_serializing_if = "is_none")]
+    pub unpriced: u32,
     /// What counted before a person granted the same again.
     pub(super) forgiven: Forgiven,
 }
@@ -39,6 +54,9 @@ pub(super) struct Forgiven {
     skill_chars: u64,
     cost: f64,
     worked_ms: u64,
+    /// By the names under which the profile limits them: tokens and dollars that they have used of models.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    models_per_tool: BTreeMap<String, (u64, f64)>,
 }
 
 /// None: no limit.
@@ -144,6 +162,26 @@ impl Spent {
             .calls
             .saturating_add(after.calls.saturating_sub(before.calls));
         self.cost += (after.cost - before.cost).max(0.0);
+        self.unpriced = self
+            .unpriced
+            .saturating_add(after.unpriced.saturating_sub(before.unpriced));
+        self.compaction.grow(&before.compaction, &after.compaction);
+        for (agent, used) in &after.by_agent {
+            let nothing = Used::default();
+            let before = before.by_agent.get(agent).unwrap_or(&nothing);
+            self.by_agent
+                .entry(agent.clone())
+                .or_default()
+                .grow(before, used);
+        }
+        for (tool, spent) in &after.by_tool {
+            let nothing = ToolSpent::default();
+            let before = before.by_tool.get(tool).unwrap_or(&nothing);
+            self.by_tool
+                .entry(tool.clone())
+                .or_default()
+                .grow(before, spent);
+        }
     }
 
     /// Another agent begins with rounds, calls and skills of its own. Tokens, cost and time are the run's.
@@ -165,6 +203,84 @@ impl Spent {
         self.skill_chars = self.skill_chars.saturating_add(chars);
     }
 
+    /// What the agent itself asked of its model.
+    pub(super) fn count_model(&mut self, agent: &str, used: &ModelUse) {
+        self.count(used);
+        self.by_agent.entry(agent.to_owned()).or_default().add(used);
+    }
+
+    pub(super) fn count_compaction(&mut self, agent: &str, compaction: &Compaction) {
+        if compaction.requests == 0 {
+            return;
+        }
+        let Compaction {
+            requests,
+            usage,
+            cost,
+            ..
+        } = compaction;
+        let used = ModelUse::of(*requests, usage, *cost);
+        self.count_model(agent, &used);
+        self.compaction.add(&used);
+    }
+
+    /// What a call took until it ended, and what it asked of models while it ran.
+    pub(super) fn count_end(
+        &mut self,
+        tool: &str,
+        count: impl FnOnce(&mut ToolSpent),
+        used: Option<&ModelUse>,
+    ) {
+        // A model may call what it likes; what is not counted by itself is counted together.
+        let is_full = self.by_tool.len() >= MAX_COUNTED_TOOLS && !self.by_tool.contains_key(tool);
+        let name = if is_full { "*" } else { tool };
+        let spent = self.by_tool.entry(name.to_owned()).or_default();
+        count(spent);
+        if let Some(used) = used {
+            spent.models.add(used);
+            self.count(used);
+        }
+    }
+
+    fn count(&mut self, used: &ModelUse) {
+        self.tokens = self.tokens.saturating_add(tokens(&used.usage));
+        self.cost += dollars(used.cost);
+        self.unpriced = self.unpriced.saturating_add(used.unpriced);
+    }
+
+    /// Tokens and dollars that a tool may still spend on models by its own limit. None: no limit.
+    pub(super) fn left_for_tool(
+        &self,
+        profile: &AgentProfile,
+        tool: &str,
+    ) -> (Option<u64>, Option<f64>) {
+        let budget = &profile.agent.budget;
+        let used = |name: &str| {
+            let (tokens, cost) = self.used_by_tool(name);
+            let forgiven = self.forgiven.models_per_tool.get(name);
+            let (tokens_before, cost_before) = forgiven.copied().unwrap_or_default();
+            (tokens - tokens_before, cost - cost_before)
+        };
+        let tokens = budget.max_tokens_per_tool.iter();
+        let tokens = tokens
+            .filter(|(name, _)| alike(name, tool))
+            .map(|(name, max)| max.saturating_sub(used(name).0));
+        let cost = budget.max_cost_per_tool.iter();
+        let cost = cost
+            .filter(|(name, _)| alike(name, tool))
+            .map(|(name, max)| (max - used(name).1).max(0.0));
+        (tokens.min(), cost.reduce(f64::min))
+    }
+
+    /// Tokens and dollars.
+    fn used_by_tool(&self, name: &str) -> (u64, f64) {
+        let own = self.by_tool.iter().filter(|(own, _)| alike(name, own));
+        own.fold((0, 0.0), |(tokens, cost): (u64, f64), (_, own)| {
+            let models = &own.models;
+            (tokens.saturating_add(models.tokens), cost + models.cost)
+        })
+    }
+
     /// What is used up is given once more.
     pub(super) fn forgive(&mut self, profile: &AgentProfile) {
         let left = self.left(profile);
@@ -183,6 +299,15 @@ impl Spent {
         if left.wall_time_ms == Some(0) {
             self.forgiven.worked_ms = self.worked_ms;
         }
+        let budget = &profile.agent.budget;
+        let limited = budget.max_tokens_per_tool.keys();
+        for name in limited.chain(budget.max_cost_per_tool.keys()) {
+            let (tokens, cost) = self.left_for_tool(profile, name);
+            if tokens == Some(0) || cost.is_some_and(|cost| cost <= 0.0) {
+                let used = self.used_by_tool(name);
+                self.forgiven.models_per_tool.insert(name.clone(), used);
+            }
+        }
         for (name, max) in &profile.tools.max_calls_per_tool {
             let used = self.calls_per_tool.get(name).copied().unwrap_or_default();
             let forgiven = &mut self.forgiven.calls_per_tool;
@@ -191,6 +316,10 @@ impl Spent {
             }
         }
     }
+}
+
+fn is_none(number: &u32) -> bool {
+    *number == 0
 }
 
 fn limit_of<'p>(profile: &'p AgentProfile, tool: &str) -> Option<(&'p str, u32)> {

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value as Json, json};
 
 use super::apply::Out;
+use super::fork::origin;
 use super::model::fields;
 use super::spent::Spent;
 use super::state::Phase;
@@ -31,6 +32,10 @@ impl AgentRun {
         };
         let mut run = Self::blank(created.clone(), first.at);
         let mut out = created_events(created);
+        if let Some(fork) = &created.fork {
+            run.begin_forked(fork);
+            run.checkpoint("fork", &mut out);
+        }
         run.turn_to(RunStatus::InitializingWorkspace, &mut out);
         Ok((run, out))
     }
@@ -47,6 +52,8 @@ impl AgentRun {
             binding: Arc::default(),
             told: None,
             sent: Vec::new(),
+            dropped: Vec::new(),
+            refused_in: None,
             turn: None,
             arrived: Vec::new(),
             tasks: BTreeMap::new(),
@@ -69,6 +76,10 @@ impl AgentRun {
             awaits: BTreeMap::new(),
             handoff: None,
             past: Vec::new(),
+            set_back: None,
+            rollbacks: 0,
+            kept_state: None,
+            grants: Vec::new(),
         }
     }
 
@@ -79,10 +90,13 @@ impl AgentRun {
         out: &mut Out,
     ) {
         self.workspace.files.extend(files.iter().cloned());
-        let kept = files.iter().filter(|(path, _)| path.starts_with(PERSIST));
-        self.persist_base = kept
-            .map(|(path, file)| (path.clone(), file.sha256.clone()))
-            .collect();
+        // Of what another run began with, that one has changed some.
+        if self.created.fork.is_none() {
+            let kept = files.iter().filter(|(path, _)| path.starts_with(PERSIST));
+            self.persist_base = kept
+                .map(|(path, file)| (path.clone(), file.sha256.clone()))
+                .collect();
+        }
         let created = &self.created;
         let kinds = [
             RunEventKind::WorkspaceInitialized(WorkspaceInitialized {
@@ -124,7 +138,11 @@ impl AgentRun {
         out: &mut Out,
     ) {
         self.binding = Arc::new(binding.clone());
-        self.told = ToldTools::begin(request, tools).map(Arc::new);
+        self.told = match &self.created.fork {
+            // Its conversation says which.
+            Some(fork) if !fork.is_renewed && !fork.sent.is_empty() => fork.told.clone(),
+            _ => ToldTools::begin(request, tools).map(Arc::new),
+        };
         out.push(RunEventKind::AgentModelBindingResolved(bound(binding)).into());
         self.turn_to(RunStatus::AssemblingContext, out);
         let profile = &self.created.profile;
@@ -158,7 +176,7 @@ fn created_events(created: &Created) -> Out {
             stable_chat_id: created.stable_chat_id.clone(),
             persist_base_state_id: created.persist_base_state_id.clone(),
             presentation: created.presentation,
-            extra: Map::new(),
+            extra: created.fork.as_deref().map(origin).unwrap_or_default(),
         })),
         Draft::new(RunEventKind::ProfileResolved(ProfileResolved {
             profile_id: created.profile_id.clone(),

@@ -8,7 +8,7 @@ use innkeeper_protocol::event::{
     CallId, CommitId, InvocationId, Presentation, RunId, RunStatus, TaskId,
 };
 use innkeeper_protocol::{ErrorCode, Observation};
-use innkeeper_store::BlobId;
+use innkeeper_store::{BlobId, GrantKey};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -16,10 +16,12 @@ use serde_json::Value as Json;
 use super::apply::millis_between;
 use super::child::Child;
 use super::commit::Commit;
+use super::compact::{Compacting, Dropped};
 use super::delegate::Duty;
 use super::guard::Repeated;
 use super::guidance::{Guidance, Guided};
 use super::handoff::{Handoff, Past};
+use super::rollback::SetBack;
 use super::spent::{Left, Spent};
 use super::told::ToldTools;
 use super::turn::CallState;
@@ -49,6 +51,12 @@ pub struct AgentRun {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) told: Option<Arc<ToldTools>>,
     pub(super) sent: Vec<Arc<Json>>,
+    /// What has given way to summaries, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) dropped: Vec<Dropped>,
+    /// The round in which a provider found a request too long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) refused_in: Option<u32>,
     pub(super) turn: Option<Turn>,
     /// Ends of background tasks that the model has not been told.
     pub(super) arrived: Vec<Arc<Observation>>,
@@ -76,6 +84,17 @@ pub struct AgentRun {
     #[serde(default)]
     pub(super) captured: Option<(String, BlobId)>,
     pub(super) failure: Option<RunFailure>,
+    /// Until the model has been told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) set_back: Option<SetBack>,
+    #[serde(default)]
+    pub(super) rollbacks: u32,
+    /// What it has left for later runs, last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) kept_state: Option<String>,
+    /// Answers that people gave for the whole run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) grants: Vec<GrantKey>,
 
     /// Which agent has the run now.
     #[serde(default = "InvocationId::root", skip_serializing_if = "is_root")]
@@ -112,6 +131,8 @@ pub(super) enum Phase {
     Assembling,
     /// The model is to be asked.
     Ready,
+    /// What is to be asked is too long.
+    Compacting(Compacting),
     Asked {
         attempt: u32,
     },
@@ -151,6 +172,8 @@ pub(super) enum Stage {
     Context,
     /// The next request has to be put together.
     Ask,
+    /// The last request was too long.
+    Compact,
     /// The last request was not answered.
     Model,
     Persist,
@@ -191,6 +214,7 @@ impl Phase {
             Self::Preparing => Stage::Workspace,
             Self::Assembling => Stage::Context,
             Self::Ready | Self::Acting | Self::Waiting => Stage::Ask,
+            Self::Compacting(_) => Stage::Compact,
             Self::Asked { .. } | Self::Resting { .. } => Stage::Model,
             Self::Persisting | Self::Updating { .. } => Stage::Persist,
             Self::Cancelling { from } | Self::Failing { from } | Self::Over { from } => *from,
@@ -210,6 +234,9 @@ impl AgentRun {
             Phase::Assembling => Step::PrepareContext,
             Phase::Ready => Step::Ask {
                 round: self.spent.rounds + 1,
+            },
+            Phase::Compacting(_) => Step::Compact {
+                round: self.spent.rounds,
             },
             Phase::Asked { attempt } => Step::Deliberate {
                 round: self.spent.rounds,
@@ -338,9 +365,9 @@ impl AgentRun {
         &self.workspace
     }
 
-    /// Those that the host has confirmed, oldest first.
+    /// Those that the host has confirmed and nobody has withdrawn, oldest first.
     pub fn commits(&self) -> impl DoubleEndedIterator<Item = &Commit> {
-        self.commits.iter().filter(|commit| commit.is_confirmed())
+        self.commits.iter().filter(|commit| commit.counts())
     }
 
     pub fn commit_count(&self) -> u64 {
@@ -383,6 +410,11 @@ impl AgentRun {
 
     pub fn spent(&self) -> &Spent {
         &self.spent
+    }
+
+    /// Tokens and dollars that a tool may still use of models by its own limit. None: no limit.
+    pub fn left_for_tool(&self, tool: &str) -> (Option<u64>, Option<f64>) {
+        self.spent.left_for_tool(&self.created.profile, tool)
     }
 
     /// As of the last input.

@@ -16,6 +16,10 @@ pub enum Step {
     Ask {
         round: u32,
     },
+    /// What was asked last is too long (`AgentRun::compacting`): feed `Compacted` or `CompactionSkipped`.
+    Compact {
+        round: u32,
+    },
     /// Send what was asked last (`AgentRun::sent`); feed `ModelReplied` or `ModelFailed`.
     Deliberate {
         round: u32,

@@ -60,6 +60,7 @@ pub(crate) fn created(presentation: Presentation, changes: Json) -> Input {
         project: String::new(),
         skill_scope_refs: None,
         skills: crate::skills::RunSkills::default(),
+        fork: None,
     }))
 }
 
@@ -123,14 +124,38 @@ pub(super) fn task_ended(task: &str) -> Input {
             task: Some(task.to_owned()),
             ..Observation::success("slow", "done")
         }),
+        used: None,
+    }
+}
+
+/// A summary of what stands before `up_to`, by a model that took 40 tokens for it.
+pub(super) fn compaction(up_to: usize, kept: &[usize]) -> Compaction {
+    Compaction {
+        up_to,
+        kept: kept.to_vec(),
+        summary: Arc::new(json!({"role": "user", "content": "in short"})),
+        summary_chars: 8,
+        by: SummaryBy::Model,
+        dropped: BlobId::of(b"[]"),
+        dropped_count: (up_to - kept.len()) as u64,
+        tokens_before: 20,
+        tokens_after: 9,
+        model: Some("small".to_owned()),
+        usage: json!({"prompt_tokens": 30, "completion_tokens": 10}),
+        requests: 1,
+        cost: Some(0.25),
     }
 }
 
 impl Scene {
     pub(super) fn new(presentation: Presentation, changes: Json) -> Self {
+        Self::of(created(presentation, changes))
+    }
+
+    pub(super) fn of(created: Input) -> Self {
         let first = Stamped {
             at: Timestamp::from_millisecond(0).unwrap(),
-            input: created(presentation, changes),
+            input: created,
         };
         let (run, drafts) = AgentRun::begin(&first).unwrap();
         let mut scene = Self {
@@ -233,6 +258,7 @@ impl Scene {
     pub(super) fn ask(&mut self) -> &mut Self {
         let (guidance, arrived) = (self.run.guidance().len(), self.run.arrived().len());
         self.feed(Input::ModelAsked {
+            oversize: None,
             keep: self.run.sent().len(),
             add: vec![Arc::new(json!({"role": "user", "content": "go"}))],
             request: json!({}),
@@ -281,6 +307,8 @@ impl Scene {
     ) -> &mut Self {
         self.feed(Input::CallEnded {
             skill_chars: 0,
+            worlds: Vec::new(),
+            used: None,
             call: call.into(),
             observation: Arc::new(Observation::new("t", outcome)),
             elapsed_ms: 1,

@@ -7,6 +7,9 @@ use innkeeper_protocol::{ErrorCode, Observation, Outcome, Reply, add_native_call
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::ModelUse;
+use super::approval::Asked;
+
 /// A reply as it came.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -27,9 +30,12 @@ pub struct ModelTurn {
     /// `{prompt_tokens, completion_tokens, …}` as far as they are known.
     #[serde(skip_serializing_if = "Json::is_null")]
     pub usage: Json,
-    /// In dollars.
+    /// In dollars; of those requests whose price is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
+    /// How often models were asked for it, and how often nobody knows for what price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<(u32, u32)>,
 }
 
 impl ModelTurn {
@@ -50,12 +56,16 @@ impl ModelTurn {
             .any(|name| reason.eq_ignore_ascii_case(name))
     }
 
-    pub(super) fn tokens(&self) -> u64 {
-        let count = |name: &str| self.usage.get(name).and_then(Json::as_u64);
-        count("total_tokens").unwrap_or_else(|| {
-            let parts = ["prompt_tokens", "completion_tokens"];
-            parts.iter().filter_map(|name| count(name)).sum()
-        })
+    pub(super) fn used(&self) -> ModelUse {
+        let used = ModelUse::of(1, &self.usage, self.cost);
+        match self.requests {
+            Some((requests, unpriced)) => ModelUse {
+                requests,
+                unpriced,
+                ..used
+            },
+            None => used,
+        }
     }
 }
 
@@ -128,6 +138,9 @@ pub struct PlannedCall {
     /// As written, by name; for the journal and for the guard against repetition.
     pub arguments: Arc<Json>,
     pub state: CallState,
+    /// What people were asked about it, and what they said, in that order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<Asked>,
 }
 
 impl PlannedCall {

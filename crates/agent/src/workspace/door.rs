@@ -15,6 +15,7 @@ use super::state::FileInfo;
 use crate::chat::ChatView;
 use crate::delegation::AgentDesk;
 use crate::skills::SkillDesk;
+use crate::state::StateDesk;
 
 #[async_trait]
 pub trait RunDoor: Send + Sync {
@@ -31,9 +32,14 @@ pub trait RunDoor: Send + Sync {
     /// The activation batch of the run's prompt, as the host wrote it.
     async fn world_info(&self) -> Result<Option<Arc<Json>>, ToolError>;
 
+    /// What it has said and heard and is not sent any more, the oldest first, in the chat form.
+    async fn dropped(&self) -> Result<Arc<Vec<Json>>, ToolError>;
+
     /// Its skills.
     fn skills(&self) -> Arc<SkillDesk>;
 
+    /// What it keeps beside its files.
+    fn states(&self) -> Arc<StateDesk>;
     /// What it may ask of other agents; nothing where there are none.
     fn agents(&self) -> Option<&dyn AgentDesk> {
         None

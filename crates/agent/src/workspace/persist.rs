@@ -54,6 +54,15 @@ pub trait PersistentStates: Send + Sync {
         state_ids: &[String],
     ) -> Result<Vec<String>, StoreError>;
 
+    /// The same, but leaves those that a run without an end began with or will leave.
+    async fn prune(
+        &self,
+        workspace: &WorkspaceId,
+        state_ids: &[String],
+    ) -> Result<Vec<String>, StoreError> {
+        self.remove(workspace, state_ids).await
+    }
+
     /// All states of a workspace, for a copy of its chat or its end.
     async fn list(&self, workspace: &WorkspaceId) -> Result<Vec<String>, StoreError>;
 }

@@ -2,8 +2,9 @@
 
 use serde_json::{Value as Json, json};
 
-use super::path::WorkspacePath;
+use super::path::{WorkspacePath, is_below};
 use crate::AgentProfile;
+use crate::state::STATE_FOLDER;
 
 /// Folders that every workspace has. What lies in the last one is kept for later runs of the chat.
 pub const ROOTS: [&str; 5] = ["output", "scratch", "plan", "summaries", PERSIST];
@@ -84,11 +85,11 @@ impl WorkspacePlan {
     }
 
     pub fn sees(&self, path: &str) -> bool {
-        self.visible.contains(&root_of(path))
+        self.visible.contains(&root_of(path)) && !is_state(path)
     }
 
     pub fn writes(&self, path: &str) -> bool {
-        self.writable.contains(&root_of(path))
+        self.writable.contains(&root_of(path)) && !is_state(path)
     }
 
     /// Each root as events and `manifest.json` describe it.
@@ -133,6 +134,11 @@ impl WorkspacePlan {
     }
 }
 
+/// The private states of agents have tools of their own, which hold them to a schema.
+fn is_state(path: &str) -> bool {
+    path == STATE_FOLDER || is_below(path, STATE_FOLDER)
+}
+
 fn root_of(path: &str) -> &str {
     path.split_once('/').map_or(path, |(root, _)| root)
 }
@@ -158,6 +164,11 @@ mod tests {
         assert!(plan.writes("output/a.md"));
         assert!(!plan.sees("scratch/a.md") && !plan.sees("input/a.json"));
         assert!(!plan.sees("outputs/a.md"));
+        let all = WorkspacePlan::new(&names(&ROOTS), &names(&ROOTS), None);
+        for path in ["persist/.state", "persist/.state/writer.json"] {
+            assert!(!all.sees(path) && !all.writes(path), "{path}");
+        }
+        assert!(all.writes("persist/.states") && all.sees("persist/state/a.json"));
         let roots = plan.roots();
         assert_eq!(roots.as_array().unwrap().len(), ROOTS.len());
         assert_eq!(roots[0]["visible"], true);

@@ -300,6 +300,20 @@ impl WorkspaceSession {
         Ok(())
     }
 
+    /// The file is gone for the call, and for whoever asks next.
+    pub(crate) fn remove(&self, call: &CallId, path: &WorkspacePath, old: FileInfo) {
+        let change = WorkspaceChange {
+            files: vec![FileChange {
+                path: path.as_str().to_owned(),
+                how: How::Deleted,
+                old: Some(old),
+                new: None,
+            }],
+            reads: Vec::new(),
+        };
+        self.inner().staging.stage(call, change, Vec::new());
+    }
+
     pub(crate) fn is_folder(&self, path: &str) -> bool {
         self.inner().staging.is_folder(path)
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use innkeeper_protocol::event::CallId;
 use innkeeper_store::{BlobId, Tree, TreeFile};
 use innkeeper_tools::builtin::text::count;
 use serde::{Deserialize, Serialize};
@@ -128,5 +129,11 @@ pub enum How {
     Captured,
     /// A long result.
     Spilled,
+    /// The private state of the agent, by a tool of its own.
+    State {
+        call: CallId,
+        version: u64,
+        paths: Vec<String>,
+    },
     Deleted,
 }

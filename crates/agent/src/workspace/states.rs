@@ -65,6 +65,18 @@ impl PersistentStates for StatesInStore {
         Ok(gone)
     }
 
+    async fn prune(
+        &self,
+        workspace: &WorkspaceId,
+        state_ids: &[String],
+    ) -> Result<Vec<String>, StoreError> {
+        let mut gone = Vec::new();
+        for some in state_ids.chunks(STATES_REMOVED_AT_ONCE) {
+            gone.extend(self.0.prune(workspace, some).await?);
+        }
+        Ok(gone)
+    }
+
     async fn list(&self, workspace: &WorkspaceId) -> Result<Vec<String>, StoreError> {
         let mut all: Vec<String> = Vec::new();
         loop {

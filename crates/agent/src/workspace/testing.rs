@@ -18,6 +18,7 @@ use super::*;
 use crate::chat::ChatView;
 use crate::profile::SkillRules;
 use crate::skills::{RunSkills, SkillDesk, Skills};
+use crate::state::StateDesk;
 
 #[derive(Default)]
 pub(crate) struct InMemory(pub(crate) Mutex<HashMap<BlobId, Arc<[u8]>>>);
@@ -51,6 +52,8 @@ pub(crate) struct Door {
     pub(crate) chat: Mutex<Option<Arc<ChatView>>>,
     pub(crate) world_info: Mutex<Option<Arc<Json>>>,
     pub(crate) skills: Mutex<Option<Arc<SkillDesk>>>,
+    pub(crate) states: Mutex<Option<Arc<StateDesk>>>,
+    pub(crate) dropped: Mutex<Arc<Vec<Json>>>,
 }
 
 #[async_trait]
@@ -83,6 +86,10 @@ impl RunDoor for Door {
         Ok(self.world_info.lock().unwrap().clone())
     }
 
+    async fn dropped(&self) -> Result<Arc<Vec<Json>>, ToolError> {
+        Ok(self.dropped.lock().unwrap().clone())
+    }
+
     fn skills(&self) -> Arc<SkillDesk> {
         let desk = self.skills.lock().unwrap().clone();
         desk.unwrap_or_else(|| {
@@ -94,6 +101,11 @@ impl RunDoor for Door {
                 0,
             ))
         })
+    }
+
+    fn states(&self) -> Arc<StateDesk> {
+        let desk = self.states.lock().unwrap().clone();
+        desk.expect("a test that has to do with states brings a desk")
     }
 }
 
@@ -144,6 +156,8 @@ impl House {
         let mut tools = tools(&workspaces);
         tools.extend(crate::chat::tools(&workspaces));
         tools.extend(crate::skills::tools(&workspaces));
+        tools.extend(crate::state::tools(&workspaces));
+        tools.extend(crate::recall::tools(&workspaces));
         Self {
             contents,
             door,

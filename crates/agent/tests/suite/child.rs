@@ -12,7 +12,7 @@ use innkeeper_store::StoreError;
 use tokio::process::Command;
 
 use super::harness::open;
-use super::story::{Outside, Teller, asked, host, tools};
+use super::story::{Outside, Teller, asked, host, policy, tools};
 use super::verdict::{Acknowledged, only_run};
 use super::watched::{Fate, Fuse, Watched};
 
@@ -202,6 +202,7 @@ async fn a_process_that_tells_the_story() {
         Arc::new(Watched::new(journal, count.clone(), fate))
     })
     .await;
+    manager.set_policy(policy());
     let _lock = match manager.store().claim_home().await {
         Ok(lock) => lock,
         Err(StoreError::InUse { pid, .. }) => return say(&format!("in-use {pid:?}")),

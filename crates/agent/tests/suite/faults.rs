@@ -14,7 +14,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use super::child::{Ending, PATIENCE, Stage};
 use super::harness::{DATABASE, check_journal, open};
 use super::kill::undisturbed;
-use super::story::{Outside, Teller, asked, host, tools};
+use super::story::{Outside, Teller, asked, host, policy, tools};
 use super::verdict::{Acknowledged, Files, check_end, check_told, events, only_run};
 use super::watched::{Fate, Fuse, Moment, Watched};
 
@@ -72,6 +72,7 @@ async fn full_at(record: u64, fate: Fate) -> (u64, Files) {
         Arc::new(Watched::new(journal, count.clone(), fate))
     })
     .await;
+    manager.set_policy(policy());
     let mut told = Acknowledged::new();
     let run = match runtime.start(asked(&home)).await {
         Ok(handle) => handle.run_id,

@@ -9,7 +9,7 @@ use futures_util::stream;
 use innkeeper_agent::AgentRuntime;
 use innkeeper_agent::instance::{AgentParts, RunHandle, StartPrompt, StartRun};
 use innkeeper_agent::workspace::{self, StatesInStore, Workspaces};
-use innkeeper_agent::{chat, delegation, skills};
+use innkeeper_agent::{chat, delegation, recall, skills, state};
 use innkeeper_engine::port::{ModelCall, ModelChunks, ModelPort};
 use innkeeper_engine::stream::{Chunk, ChunkKind};
 use innkeeper_engine::{EngineOptions, ExecutionEngine, NodeError, NodeManager};
@@ -18,9 +18,9 @@ use innkeeper_protocol::{Locale, ToolDefinition};
 use innkeeper_store::journal::{EventRange, RunJournal};
 use innkeeper_store::{LocalBus, Store};
 use innkeeper_tools::policy::{Nobody, Policy};
-use innkeeper_tools::workflow::{WorkflowParts, WorkflowService};
+use innkeeper_tools::workflow::{WorkflowExecutor, WorkflowParts, WorkflowService};
 use innkeeper_tools::{
-    Executor, FileLayer, Invocation, Parts, SystemClock, ToolError, ToolManager, builtin,
+    Clock, Executor, FileLayer, Invocation, Parts, SystemClock, ToolError, ToolManager, builtin,
 };
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
@@ -197,7 +197,7 @@ impl House {
         Self::in_home(self.home.clone(), tools).await
     }
 
-    async fn in_home(home: Arc<TempDir>, tools: Vec<builtin::Tool>) -> Self {
+    pub(crate) async fn in_home(home: Arc<TempDir>, tools: Vec<builtin::Tool>) -> Self {
         let (script, gate) = (Arc::new(Script::default()), Arc::new(Gate::default()));
         let mut own = own_tools(&gate);
         own.extend(tools);
@@ -273,6 +273,17 @@ pub(crate) async fn open(
     own: Vec<builtin::Tool>,
     watched: impl FnOnce(Arc<dyn RunJournal>) -> Arc<dyn RunJournal>,
 ) -> (ToolManager, AgentRuntime) {
+    open_at(home, models, own, watched, Arc::new(SystemClock)).await
+}
+
+/// The same at another time.
+pub(crate) async fn open_at(
+    home: &Path,
+    models: Arc<dyn ModelPort>,
+    own: Vec<builtin::Tool>,
+    watched: impl FnOnce(Arc<dyn RunJournal>) -> Arc<dyn RunJournal>,
+    clock: Arc<dyn Clock>,
+) -> (ToolManager, AgentRuntime) {
     let store = Store::open(&home.join(DATABASE)).await.unwrap();
     let journal = watched(store.journal());
     let tools = ToolManager::new(Parts {
@@ -290,11 +301,20 @@ pub(crate) async fn open(
         bus: tools.bus().clone(),
     });
     let workspaces = Workspaces::default();
+    // Most houses here have a world of their own.
+    let has_world = |(tool, _): &builtin::Tool| tool.id.as_str() == "ReadWorldStateTool";
+    let states = match own.iter().any(has_world) {
+        true => Vec::new(),
+        false => state::tools(&workspaces),
+    };
     let offered = workspace::tools(&workspaces)
         .into_iter()
         .chain(chat::tools(&workspaces))
         .chain(skills::tools(&workspaces))
         .chain(delegation::tools(&workspaces))
+        .chain(states)
+        .chain(recall::tools(&workspaces))
+        .chain(asking(home, &workflows))
         .chain(own);
     let source = builtin::source(offered).unwrap();
     tools.registry().replace(builtin::SOURCE, source).unwrap();
@@ -304,11 +324,29 @@ pub(crate) async fn open(
         home: home.to_owned(),
         workspaces,
         persist: Arc::new(StatesInStore::new(tools.store().states())),
-        clock: Arc::new(SystemClock),
+        clock,
         locale: Locale::En,
     };
     let runtime = AgentRuntime::with_journal(parts, journal).unwrap();
     (tools, runtime)
+}
+
+/// The workflow `asks` as a tool, in a home that has one.
+fn asking(home: &Path, workflows: &WorkflowService) -> Option<builtin::Tool> {
+    let file = home.join("library").join("workflows").join("asks.json");
+    file.exists().then(|| {
+        let parameters = json!({"type": "object", "properties": {"question": {"type": "string"}}});
+        let executor = WorkflowExecutor {
+            workflows: workflows.clone(),
+            workflow: "asks".to_owned(),
+            place: None,
+        };
+        let tool: builtin::Tool = (
+            ToolDefinition::new("asks", "Asks a model", parameters),
+            Arc::new(executor),
+        );
+        tool
+    })
 }
 
 fn anything() -> Policy {

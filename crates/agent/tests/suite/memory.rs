@@ -1,6 +1,9 @@
 //! What one run of a chat leaves behind, the next one knows.
 
-use innkeeper_agent::instance::{ChatSource, HostAnswer, RunHandle, StartPrompt, StartRun};
+use innkeeper_agent::instance::{
+    ChatName, ChatSource, HostAnswer, RetentionQuery, RetentionSettings, RunHandle, StartPrompt,
+    StartRun,
+};
 use innkeeper_protocol::event::{RunEventKind, RunStatus};
 use innkeeper_store::journal::Followed;
 use serde_json::{Value as Json, json};
@@ -186,4 +189,158 @@ async fn a_message_that_was_saved_after_the_run_was_cancelled_is_known() {
     assert_eq!(record.committed_message.unwrap().message_id, "7");
     let kept = house.runtime.reader().state(&run.run_id).await.unwrap();
     assert_eq!(kept.commit_count(), 1);
+}
+
+/// A run that does this, publishes and ends; gives the message that its host then has.
+async fn answered(house: &House, start: StartRun, does: &[String]) -> Json {
+    house.script.clear();
+    for say in does {
+        house.script.say(say);
+    }
+    let write = [("path", "output/main.md"), ("content", "Hello")];
+    house.script.say(&call("workspace.write_file", &write));
+    house.script.say(&call("workspace.commit", &[]));
+    house.script.say(&call("workspace.finish", &[]));
+    let run = house.runtime.start(start).await.unwrap();
+    let extra = host(house, &run).await.expect("the host is told");
+    let (run, _) = house.end_of(&run.run_id).await;
+    assert_eq!(run.status, RunStatus::Completed);
+    json!({"name": "a", "is_user": false, "mes": "Hello", "extra": extra})
+}
+
+/// What a run of the chat is told when it reads the file.
+async fn reads(house: &House, start: StartRun, path: &str) -> String {
+    house.script.clear();
+    house
+        .script
+        .say(&call("workspace.read_file", &[("path", path)]));
+    house.script.push(super::harness::Say::Hang);
+    let asked = house.script.requests();
+    let run = house.runtime.start(start).await.unwrap();
+    house.script.asked_times(asked + 2).await;
+    let told = house.script.last_message(asked + 1);
+    house.runtime.cancel(&run.run_id).await.unwrap();
+    house.end_of(&run.run_id).await;
+    told
+}
+
+fn swiped(start: StartRun) -> StartRun {
+    StartRun {
+        generation_type: Some("swipe".to_owned()),
+        ..start
+    }
+}
+
+fn branch(chat: Vec<Json>) -> StartRun {
+    StartRun {
+        stable_chat_id: Some("branch".to_owned()),
+        ..asked(chat)
+    }
+}
+
+fn named(start: &StartRun) -> ChatName {
+    ChatName {
+        chat_ref: start.chat_ref.clone().unwrap(),
+        stable_chat_id: start.stable_chat_id.clone().unwrap(),
+    }
+}
+
+#[tokio::test]
+async fn memory_follows_the_messages_of_its_chat_and_of_its_branches() {
+    const NOTES: &str = "persist/names.md";
+    let house = House::new().await;
+    let user = json!({"name": "u", "is_user": true, "mes": "Hi"});
+    let write = call(
+        "workspace.write_file",
+        &[("path", NOTES), ("content", "Her name is Mira")],
+    );
+    let first = answered(&house, asked(vec![user.clone()]), &[write]).await;
+    let read = call("workspace.read_file", &[("path", NOTES)]);
+    let delete = call("workspace.delete_file", &[("path", NOTES)]);
+    let chat = vec![user.clone(), first.clone(), user.clone()];
+    let second = answered(&house, asked(chat.clone()), &[read, delete]).await;
+    let longer = [chat.clone(), vec![second.clone()]].concat();
+    let base = |message: &Json| {
+        let id = &message["extra"]["tauritavern"]["agent"]["persistStateId"];
+        id.as_str().unwrap().to_owned()
+    };
+    let empty = StartRun {
+        start_with_empty_persist: true,
+        ..asked(chat.clone())
+    };
+    for (what, start, knows) in [
+        (
+            "what was deleted stays deleted",
+            asked(longer.clone()),
+            false,
+        ),
+        (
+            "who swipes goes back before it",
+            swiped(asked(longer.clone())),
+            true,
+        ),
+        ("who deletes the message too", asked(chat.clone()), true),
+        ("nothing is remembered if nothing shall be", empty, false),
+        (
+            "another chat has another memory",
+            branch(chat.clone()),
+            false,
+        ),
+    ] {
+        let told = reads(&house, start, NOTES).await;
+        assert_eq!(told.contains("Mira"), knows, "{what}: {told}");
+    }
+
+    let (here, there) = (named(&asked(Vec::new())), named(&branch(Vec::new())));
+    for copied in [2, 0] {
+        let done = house.runtime.copy_chat_states(&here, &there).await.unwrap();
+        assert_eq!(
+            (done.copied_state_count, done.kept_state_count),
+            (copied, 2 - copied)
+        );
+    }
+    let same = house
+        .runtime
+        .copy_chat_states(&here, &here)
+        .await
+        .unwrap_err();
+    assert_eq!(
+        same.reason.as_deref(),
+        Some("agent.persist_copy_same_workspace")
+    );
+
+    // A run at work keeps what it began with.
+    house.script.clear();
+    house.script.push(super::harness::Say::Hang);
+    let requests = house.script.requests();
+    let at_work = house.runtime.start(asked(chat.clone())).await.unwrap();
+    house.script.asked_times(requests + 1).await;
+    let both = [base(&first), base(&second)];
+    let pruned = house.runtime.prune_chat_states(&here, &both).await.unwrap();
+    assert_eq!(pruned.removed_state_ids, [base(&second)]);
+    assert_eq!(pruned.in_use_state_ids, [base(&first)]);
+    house.runtime.cancel(&at_work.run_id).await.unwrap();
+    house.end_of(&at_work.run_id).await;
+    let pruned = house.runtime.prune_chat_states(&here, &both).await.unwrap();
+    assert_eq!(pruned.removed_state_ids, [base(&first)]);
+
+    // The branch has its own, whatever became of the others and of the runs that left them.
+    let keeping = house.runtime.retention();
+    let none = RetentionQuery {
+        retention: Some(RetentionSettings {
+            keep_recent_terminal_runs: 0,
+            keep_full_recent_runs: 0,
+            ..RetentionSettings::default()
+        }),
+        detail_limit: None,
+    };
+    let done = keeping.apply(&none, &|_| {}).await.unwrap();
+    assert_eq!(
+        (done.failed_run_count, done.after_plan.terminal_run_count),
+        (0, 0)
+    );
+    let told = reads(&house, branch(chat), NOTES).await;
+    assert!(told.contains("Mira"), "{told}");
+    let told = reads(&house, branch(longer), NOTES).await;
+    assert!(!told.contains("Mira"), "{told}");
 }

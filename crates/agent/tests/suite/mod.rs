@@ -1,7 +1,9 @@
 mod action;
+mod approvals;
 mod cast;
 #[cfg(unix)]
 mod child;
+mod compaction;
 mod compare;
 mod delegation;
 mod deliberation;
@@ -21,14 +23,20 @@ mod parallel;
 mod recovery;
 mod rests;
 mod resume;
+mod retention;
 mod skills;
 #[cfg(unix)]
 mod small_disk;
+mod states;
 #[cfg(unix)]
 mod story;
 #[cfg(unix)]
 mod tasks;
 mod told;
+mod undo;
+#[cfg(unix)]
+mod undo_faults;
+mod undo_law;
 #[cfg(unix)]
 mod verdict;
 #[cfg(unix)]

@@ -10,7 +10,7 @@ use tokio::process::Command;
 use super::child::{Ending, Stage, arguments, finished, own_stage, say};
 use super::faults::{check_fault, check_stopped, heard};
 use super::harness::open;
-use super::story::{Teller, asked, tools};
+use super::story::{Teller, asked, policy, tools};
 use super::verdict::{Acknowledged, check_end};
 
 const FULL_AFTER: &str = "INNKEEPER_TEST_FULL_AFTER";
@@ -35,6 +35,7 @@ async fn a_process_on_a_small_disk() {
     let (home, outside) = (stage.home(), stage.outside());
     let models = Arc::new(Teller);
     let (manager, runtime) = open(&home, models, tools(&outside), |journal| journal).await;
+    manager.set_policy(policy());
     let run = runtime.start(asked(&home)).await.unwrap().run_id;
     let mut follower = runtime.follow(&run, 0);
     let mut turns = 0;

@@ -1,5 +1,5 @@
 //! A run with all that a crash could lose or do twice: files written, extended and patched, payments, a bell that rings in
-//! the background, two commits, and something kept for later.
+//! the background, papers that a person lets it sign or not, two commits, and something kept for later.
 //!
 //! What the model says follows from how often it has spoken, so that it goes on the same way after a crash, whatever it is
 //! told of calls that were cut off.
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use innkeeper_agent::AgentRuntime;
-use innkeeper_agent::instance::{HostAnswer, StartPrompt, StartRun, WaitError};
+use innkeeper_agent::instance::{ApproveToolCall, HostAnswer, StartPrompt, StartRun, WaitError};
 use innkeeper_agent::profile::BuiltIn;
 use innkeeper_engine::NodeError;
 use innkeeper_engine::port::{ModelCall, ModelChunks, ModelPort};
@@ -20,6 +20,7 @@ use innkeeper_protocol::event::{RunEvent, RunEventKind, RunId, RunStatus};
 use innkeeper_protocol::{ExecutionMode, ToolDefinition};
 
 use innkeeper_store::journal::Followed;
+use innkeeper_tools::policy::Policy;
 use innkeeper_tools::{Executor, Invocation, ToolError, builtin};
 use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
@@ -31,6 +32,15 @@ const NOTES: &str = "persist/notes.md";
 /// Payments of the story.
 pub(crate) const ORDERS: [&str; 3] = ["one", "two", "three"];
 pub(crate) const COMMITS: usize = 2;
+/// A paper that the person lets it sign, and one that they do not.
+const LEASE: &str = "lease";
+const DEBT: &str = "debt";
+
+/// Signing is asked about.
+pub(crate) fn policy() -> Policy {
+    let rules = json!([{"tool": "*", "decision": "allow"}, {"tool": "sign", "decision": "ask"}]);
+    Policy::read(rules.as_array().unwrap().clone()).unwrap()
+}
 
 fn call(tool: &str, arguments: &[(&str, &str)]) -> String {
     let mut text = format!("<|[REQUEST_TOOL]|>\ncommand:»»»{tool}«««\n");
@@ -60,6 +70,17 @@ fn turns() -> Vec<String> {
         call("workspace.read_file", &[("path", MAIN)]),
         patch(MAIN, "It rained.", "It had rained for a week."),
         call("look", &[("at", "the weather")]),
+        [
+            call(
+                "core:UpdatePrivateState",
+                &[("path", "nights"), ("op", "increment")],
+            ),
+            call(
+                "world:RequestStateUpdate",
+                &[("path", "guests"), ("op", "increment")],
+            ),
+        ]
+        .join("\n"),
         // Several calls in one reply: some of them may be over when the process ends.
         [
             write_file(NOTES, "The guest is Ann.", "replace"),
@@ -71,7 +92,9 @@ fn turns() -> Vec<String> {
         patch(NOTES, "Ann", "Anna"),
         call("look", &[("at", "the guest")]),
         three,
+        call("sign", &[("paper", LEASE)]),
         write_file(MAIN, "\n\nA guest came in.", "append"),
+        call("sign", &[("paper", DEBT)]),
         call("workspace.commit", &[]),
         call("workspace.finish", &[]),
     ]
@@ -160,14 +183,15 @@ pub(crate) fn tools(outside: &Outside) -> Vec<builtin::Tool> {
         let schema = json!({"type": "object", "properties": {argument: {"type": "string"}}});
         ToolDefinition::new(name, format!("Does what '{name}' says"), schema)
     };
-    let (pay, mut ring, mut look) = (
+    let (pay, mut ring, mut look, sign) = (
         tool("pay", "order"),
         tool("ring", "bell"),
         tool("look", "at"),
+        tool("sign", "paper"),
     );
     ring.execution.mode = ExecutionMode::Async;
     look.execution.idempotent = true;
-    let all = [pay, ring, look].into_iter();
+    let all = [pay, ring, look, sign].into_iter();
     all.map(|tool| -> builtin::Tool { (tool, Arc::new(Does(outside.clone()))) })
         .collect()
 }
@@ -179,7 +203,15 @@ pub(crate) fn asked(home: &Path) -> StartRun {
     let mut profile: Json = serde_json::from_str(writer).unwrap();
     profile["id"] = json!("story");
     profile["run"]["modelRetry"] = json!({"maxRetries": 0, "intervalMs": 1});
-    profile["tools"]["allow"] = json!(["workspace.*", "pay", "ring", "look"]);
+    profile["tools"]["allow"] = json!([
+        "workspace.*",
+        "core:UpdatePrivateState",
+        "world:RequestStateUpdate",
+        "pay",
+        "ring",
+        "look",
+        "sign"
+    ]);
     profile["agent"]["protocol"] = json!("tam");
     write(&folder.join("story.json"), &profile);
     StartRun {
@@ -241,6 +273,13 @@ async fn answer(runtime: &AgentRuntime, run: &RunId, outside: &Outside, event: &
         RunEventKind::PersistentStateMetadataUpdateRequested(asked) => {
             let update = asked.update_id.as_str();
             runtime.resolve_metadata(run, update, None).await
+        }
+        RunEventKind::ToolCallAwaitingApproval(asked) => {
+            let call = asked.call_id.clone();
+            let approved = asked.extra["arguments"]["paper"] == LEASE;
+            outside.add(if approved { "allowed" } else { "refused" }, call.as_str());
+            let answer = ApproveToolCall::new(run.clone(), call, approved);
+            runtime.approve(answer).await.map(drop)
         }
         _ => return,
     };

@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use innkeeper_agent::run::{AgentRun, Stamped};
-use innkeeper_protocol::event::{RunEvent, RunEventKind, RunId, RunStatus};
+use innkeeper_protocol::event::{RunEvent, RunEventKind, RunId, RunStatus, WorkspaceId};
 use innkeeper_store::journal::{EventRange, RunFilter};
 use innkeeper_store::{BlobId, Store};
 use serde_json::Value as Json;
 
 use super::harness::{DATABASE, check_journal, names};
 use super::story::{COMMITS, ORDERS, Outside};
+
+const PRIVATE_STATE: &str = "persist/.state/story.json";
 
 /// Events by their number, as they were told.
 pub(crate) type Acknowledged = BTreeMap<u64, Json>;
@@ -67,6 +69,15 @@ pub(crate) async fn files(store: &Store, run: &RunId) -> Files {
         let content = store.contents().blob(&info.sha256).await.unwrap();
         let content = content.unwrap_or_else(|| panic!("the content of '{path}' is gone"));
         assert_eq!(BlobId::of(&content), info.sha256);
+        if path == PRIVATE_STATE {
+            // It names its run and its time, which are others each time.
+            let state: Json = serde_json::from_slice(&content).unwrap();
+            assert_eq!(
+                (&state["version"], &state["value"]["nights"]),
+                (&1.into(), &1.into())
+            );
+            continue;
+        }
         files.insert(path.clone(), info.sha256.as_str().to_owned());
     }
     files
@@ -86,11 +97,31 @@ pub(crate) async fn check_end(home: &Path, outside: &Outside, told: &Acknowledge
     check_effects(&events, outside);
     check_commits(&events, outside);
     assert_eq!(record.commit_count, COMMITS as u64);
+    check_states(&store, &record.workspace_id, &events).await;
     let files = files(&store, &run).await;
     let checked = store.check().await.unwrap();
     assert!(checked.is_sound(), "{checked}");
     store.close().await.unwrap();
     files
+}
+
+/// Each was incremented once, and told once.
+async fn check_states(store: &Store, workspace: &WorkspaceId, events: &[RunEvent]) {
+    let world = store.worlds().get(workspace).await.unwrap().unwrap();
+    assert_eq!((world.version, &*world.value), (1, r#"{"guests":1}"#));
+    let told = events.iter().filter_map(|event| match &event.kind {
+        RunEventKind::StateUpdated(state) => Some((state.scope.as_str(), state.version)),
+        _ => None,
+    });
+    let told: Vec<_> = told.collect();
+    assert_eq!(told, [("private", 1), ("world", 1)]);
+}
+
+fn asked_about(events: &[RunEvent], call: &str) -> usize {
+    let asks = events.iter().filter(|event| {
+        matches!(&event.kind, RunEventKind::ToolCallAwaitingApproval(asked) if asked.call_id.as_str() == call)
+    });
+    asks.count()
 }
 
 /// A call that has an end that is known was made once; one that was cut off, at most once.
@@ -123,6 +154,17 @@ fn check_effects(events: &[RunEvent], outside: &Outside) {
             // It may have been cut off in the background.
             ("ring", None) => assert!(done <= 1, "{call}: {done}"),
             ("look", None) => assert!(done >= 1, "{call}"),
+            // No approval, no effect; and nothing is asked twice.
+            ("sign", end) => {
+                assert_eq!(asked_about(events, call), 1, "{call}");
+                let said = |name: &str| outside.lines(name).iter().any(|line| line == call);
+                match end {
+                    None => assert!(done == 1 && said("allowed"), "{call}: {done}"),
+                    Some("tool.outcome_unknown") => assert!(done <= 1 && said("allowed"), "{call}"),
+                    Some("tool.approval_denied") => assert!(done == 0 && said("refused"), "{call}"),
+                    Some(code) => panic!("call {call} of sign failed: {code}"),
+                }
+            }
             (_, None) => {}
             (name, Some(code)) => panic!("call {call} of {name} failed: {code}"),
         }

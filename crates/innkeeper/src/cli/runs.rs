@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use innkeeper_agent::limits::MAX_ADDITIONAL_ROUNDS;
 use innkeeper_agent::profile::Dialect;
+use innkeeper_protocol::event::RollbackScope;
+
+use super::runs_keep::{self, RunsMemoryCommand, RunsPruneArgs};
 
 pub(super) const RUN: &str = "\
 Examples:
@@ -12,20 +15,21 @@ Examples:
   innkeeper run default-writer \"Write about tea\"      Ask another, by its profile
   innkeeper run - < task.md                           Read the message from standard input
   innkeeper run --model local/qwen3 \"What is new?\"    With another model, this once
+  innkeeper run --chat evening \"Who was here?\"        In a chat that remembers earlier runs
   innkeeper run --resume last                         Go on with the run that was begun last
   innkeeper run --json \"Roll 2d6\" | jq -r .type       Everything that happens, a line each
 
 What the model says is shown as it comes, with every call, its time and what it wrote. All of it is on disk before \
 you see it: if the process is killed, the run goes on from there with innkeeper runs resume. Where a rule says to \
-ask, you are asked in place. While it runs, a line that you type is told to the agent with its next request; from \
+ask, you are asked in place; without a terminal the run waits, and innkeeper runs approve answers it. While it runs, a line that you type is told to the agent with its next request; from \
 another terminal, or from a program, innkeeper runs guide last \"…\" does the same. Ctrl-C once cancels the run, twice \
 leaves it as it is, to be resumed.
 
 What the agent publishes, and its answer, go to standard output; the rest goes to standard error. With --json: a line \
 with the run's handle, one for each event, and a summary at the end.
 
-Exit codes: 0 completed, 1 failed, 2 wrong usage, 4 failed after something was published, 5 cancelled by somebody else \
-or paused, 6 another process drives the runs of this home, 130 stopped by Ctrl-C.";
+Exit codes: 0 completed, 1 failed, 2 wrong usage, 4 failed after something was published, 5 cancelled by somebody else, \
+paused or waiting for approval, 6 another process drives the runs of this home, 130 stopped by Ctrl-C.";
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -34,8 +38,12 @@ Examples:
   innkeeper runs resume --all                         Go on with all that have no end
   innkeeper runs events 0197 --follow                 See what happens in a run of another process
   innkeeper runs diff last                            What it has changed, in which lines
+  innkeeper runs rollback last cp_000003              Take it back to a checkpoint
+  innkeeper runs fork last cp_000003                  Go on from a checkpoint in a new run
   innkeeper runs guide last \"Make it shorter\"         Say something to a run of another process
+  innkeeper runs approve last                         Answer a run that asks whether it may do something
   innkeeper runs export last --output run.json        All of it in one file
+  innkeeper runs prune --dry-run                      Which old runs would go
 
 A run is named by its id, by the beginning of it if that is clear, or by `last`.
 
@@ -85,6 +93,31 @@ FROM and TO are checkpoints (cp_000003, or 3), `start` for what the run began wi
 by line (no text, too large, too much) is named in a line that begins with #. With --json: runId, fromCheckpointId, \
 toCheckpointId, files and totals.";
 
+const ROLLBACK: &str = "\
+Examples:
+  innkeeper runs rollback last cp_000003              Files and conversation as they were then
+  innkeeper runs rollback last start --yes            To what it began with, without asking
+  innkeeper runs rollback last 3 --scope committed-message
+                                                      What was published since then is withdrawn too
+  innkeeper runs rollback last --undo                 As it was before the last rollback
+
+What will change is shown, and you are asked. The run is over or paused; one that waits for you or was interrupted is \
+cancelled first, one at work is refused. Afterwards it can be resumed, also one that was complete: its model is told what \
+was taken back. What was spent stays spent, and what tools did outside the workspace is not undone. With --json: the event \
+run_rolled_back with runId, status and afterCheckpointId.
+
+Exit codes: 0 done, 1 failed or declined, 2 wrong usage or no such run, 6 another process drives the runs of this home.";
+
+const FORK: &str = "\
+Examples:
+  innkeeper runs fork last                            Go on from where a run is, in a new one
+  innkeeper runs fork last cp_000003 --tell \"Make it sad\"
+  innkeeper runs fork last 3 --model local/qwen3      With another model
+  innkeeper runs fork last start --no-start           Only make it; runs resume starts it
+
+The new run has the files and the conversation of that moment, its own id and its own budgets; the run it comes from is not \
+touched, may be at work, and can be deleted. It is shown as innkeeper run shows it, with the same --json and exit codes.";
+
 const RESUME: &str = "\
 Examples:
   innkeeper runs resume last                          A run that was interrupted, paused, cancelled or failed
@@ -103,6 +136,18 @@ Examples:
 
 The run is at work in another process, and is told this with the next request to its model. If it is over, or if nobody \
 drives it, nothing is told, and the line says what to do instead.";
+
+const APPROVE: &str = "\
+Examples:
+  innkeeper runs approve --list                       All that waits for an answer
+  innkeeper runs approve last                         Let it be called, this once
+  innkeeper runs approve last --remember run          And whenever this run asks the same again
+  innkeeper runs approve last call_2_1 --deny --reason \"Not that file\"
+  innkeeper runs approve last --arguments '{\"file_path\": \"notes/old.md\"}'
+
+If several calls of the run wait, name one. A process that drives the run goes on at once; where nobody does, the answer is \
+kept, and innkeeper runs resume goes on with it. The arguments are given whole; a value that is left as it was shown \
+(`[redacted]`) stays as it is. What a rule denies stays denied.";
 
 const CANCEL: &str = "\
 Examples:
@@ -144,6 +189,9 @@ pub(crate) struct RunArgs {
     /// Project whose profiles, workflows and files are meant
     #[arg(long, value_name = "PROJECT", default_value = "default")]
     pub(crate) project: String,
+    /// A chat of this name: the run knows what earlier ones of it have left, and shares its world
+    #[arg(long, value_name = "CHAT")]
+    pub(crate) chat: Option<String>,
     /// How the model writes calls, in the place of what the profile says
     #[arg(long, value_enum, ignore_case = true, value_name = "PROTOCOL")]
     pub(crate) protocol: Option<RunProtocol>,
@@ -157,7 +205,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) yes: bool,
     /// Go on with this run; a message is told to it
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["profile", "model", "protocol", "background", "max_rounds", "second"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["profile", "model", "chat", "protocol", "background", "max_rounds", "second"])]
     pub(crate) resume: Option<String>,
 }
 
@@ -198,12 +246,21 @@ pub(crate) enum RunsCommand {
     /// Show what a run has changed, between any two of its checkpoints
     #[command(after_help = DIFF, args_override_self = true, max_term_width = 100)]
     Diff(RunsDiffArgs),
+    /// Take a run back to one of its checkpoints: files and conversation
+    #[command(after_help = ROLLBACK, args_override_self = true, max_term_width = 100)]
+    Rollback(RunsRollbackArgs),
+    /// Start a new run from a checkpoint of another
+    #[command(after_help = FORK, args_override_self = true, max_term_width = 100)]
+    Fork(RunsForkArgs),
     /// Go on with a run that was interrupted, paused, cancelled or failed
     #[command(after_help = RESUME, args_override_self = true, max_term_width = 100)]
     Resume(RunsResumeArgs),
     /// Say something to a run that is at work in another process
     #[command(after_help = GUIDE, args_override_self = true, max_term_width = 100)]
     Guide(RunsGuideArgs),
+    /// Answer a run that asks whether it may call a tool
+    #[command(after_help = APPROVE, args_override_self = true, max_term_width = 100)]
+    Approve(RunsApproveArgs),
     /// Cancel a run, whoever drives it
     #[command(after_help = CANCEL, args_override_self = true, max_term_width = 100)]
     Cancel(RunsCancelArgs),
@@ -213,6 +270,12 @@ pub(crate) enum RunsCommand {
     /// Remove a run with its events and files
     #[command(after_help = DELETE, args_override_self = true, max_term_width = 100)]
     Delete(RunsDeleteArgs),
+    /// Let go of old runs: first of what they were made of, then of all
+    #[command(after_help = runs_keep::PRUNE, args_override_self = true, max_term_width = 100)]
+    Prune(RunsPruneArgs),
+    /// See, compare, copy and prune what runs of a chat remember
+    #[command(subcommand, after_help = runs_keep::MEMORY, max_term_width = 100, arg_required_else_help = false)]
+    Memory(RunsMemoryCommand),
 }
 
 /// As many as a run takes at once.
@@ -319,6 +382,70 @@ pub(crate) struct RunsDiffArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct RunsRollbackArgs {
+    /// Its id, the beginning of it, or `last`
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    /// A checkpoint, or `start`
+    #[arg(value_name = "CHECKPOINT", required_unless_present = "undo")]
+    pub(crate) checkpoint: Option<String>,
+    /// What is taken back beside files and conversation
+    #[arg(long, value_enum, ignore_case = true, value_name = "SCOPE", default_value_t = RunsRollbackScope::Workspace)]
+    pub(crate) scope: RunsRollbackScope,
+    /// As it was before the last rollback
+    #[arg(long, conflicts_with = "checkpoint")]
+    pub(crate) undo: bool,
+    /// Why, for whoever reads its events
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    /// Do not ask
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunsRollbackScope {
+    /// Nothing: what was published stays
+    Workspace,
+    /// What was published since then is withdrawn
+    CommittedMessage,
+}
+
+impl From<RunsRollbackScope> for RollbackScope {
+    fn from(choice: RunsRollbackScope) -> Self {
+        match choice {
+            RunsRollbackScope::Workspace => Self::Workspace,
+            RunsRollbackScope::CommittedMessage => Self::CommittedMessage,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunsForkArgs {
+    /// Its id, the beginning of it, or `last`
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    /// A checkpoint, `start` or `now`
+    #[arg(value_name = "CHECKPOINT", default_value = "now")]
+    pub(crate) checkpoint: String,
+    /// What the agent is told with its first request; `-` reads it from standard input
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) tell: Option<String>,
+    /// Another agent, by its profile
+    #[arg(long, value_name = "PROFILE")]
+    pub(crate) profile: Option<String>,
+    /// Another model
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Make it, but do not start it
+    #[arg(long)]
+    pub(crate) no_start: bool,
+    /// Answer yes to whatever the rules say to ask
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct RunsResumeArgs {
     /// Its id, the beginning of it, or `last`
     #[arg(value_name = "RUN", required_unless_present = "all")]
@@ -342,6 +469,41 @@ pub(crate) struct RunsGuideArgs {
     /// What the agent is to know; `-` reads it from standard input
     #[arg(value_name = "TEXT")]
     pub(crate) text: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunsApproveArgs {
+    /// Its id, the beginning of it, or `last`
+    #[arg(value_name = "RUN", required_unless_present = "list")]
+    pub(crate) run: Option<String>,
+    /// The call, if several wait
+    #[arg(value_name = "CALL")]
+    pub(crate) call: Option<String>,
+    /// Do not let it be called
+    #[arg(long, conflicts_with_all = ["remember", "arguments"])]
+    pub(crate) deny: bool,
+    /// Why; the model is told
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    /// How long that is good
+    #[arg(long, value_enum, ignore_case = true, value_name = "HOW_LONG")]
+    pub(crate) remember: Option<RunsRemember>,
+    /// Call it with these arguments instead: JSON, `@FILE`, or `-` for standard input
+    #[arg(long, value_name = "JSON", conflicts_with = "remember")]
+    pub(crate) arguments: Option<String>,
+    /// Show what waits for an answer, of this run or of all
+    #[arg(long, conflicts_with_all = ["call", "deny", "reason", "remember", "arguments"])]
+    pub(crate) list: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunsRemember {
+    /// This call
+    Once,
+    /// This tool, as long as this run lasts
+    Run,
+    /// This tool for this agent, from now on
+    Always,
 }
 
 #[derive(Debug, Args)]

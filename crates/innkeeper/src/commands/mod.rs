@@ -9,6 +9,7 @@ pub(crate) mod plugin;
 pub(crate) mod profiles;
 pub(crate) mod runs;
 pub(crate) mod skills;
+pub(crate) mod state;
 pub(crate) mod tools;
 pub(crate) mod workflow;
 

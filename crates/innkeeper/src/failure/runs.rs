@@ -67,6 +67,26 @@ pub(crate) enum RunFault {
         file: String,
         why: String,
     },
+    /// None of its calls waits for an answer.
+    NothingWaits {
+        run: String,
+    },
+    /// Which of its calls is meant was not said.
+    SeveralWait {
+        run: String,
+        calls: Vec<String>,
+    },
+    /// A chat has no such memory, or several begin so.
+    NoState {
+        given: String,
+        workspace: String,
+        near: Option<String>,
+    },
+    NoMemoryFile {
+        state: String,
+        path: String,
+        near: Option<String>,
+    },
 }
 
 impl From<AgentError> for super::Failure {
@@ -112,6 +132,10 @@ impl RunFault {
             Self::NotDriven { .. } => "run.not_driven",
             Self::NotHeard { .. } => "run.not_heard",
             Self::Unwritable { .. } => "output.unwritable",
+            Self::NothingWaits { .. } => "run.nothing_waits",
+            Self::SeveralWait { .. } => "run.several_wait",
+            Self::NoState { .. } => "run.no_state",
+            Self::NoMemoryFile { .. } => "workspace.file_not_found",
         }
     }
 
@@ -124,6 +148,7 @@ impl RunFault {
             | Self::Over { .. }
             | Self::NotDriven { .. }
             | Self::NotHeard { .. }
+            | Self::NothingWaits { .. }
             | Self::Unwritable { .. }
             | Self::Unheard { .. }
             | Self::Stopped { .. }
@@ -189,6 +214,26 @@ impl RunFault {
             Self::Unwritable { file, why } => {
                 format!("{file}: cannot be written ({why}); check the path and the disk")
             }
+            Self::NothingWaits { run } => format!(
+                "no call of the run '{run}' waits for an answer; innkeeper runs approve --list shows those that do"
+            ),
+            Self::SeveralWait { run, calls } => format!(
+                "several calls of the run '{run}' wait for an answer: {}; name one, as in innkeeper runs approve {run} CALL",
+                shown(&calls.join(", "))
+            ),
+            Self::NoState { given, workspace, near } => format!(
+                "{} has no state '{}', or several that begin so{}; innkeeper runs memory list {} shows them",
+                shown(workspace),
+                shown(given),
+                near.as_ref().map(|near| format!(", did you mean {}?", shown(near))).unwrap_or_default(),
+                shown(workspace)
+            ),
+            Self::NoMemoryFile { state, path, near } => format!(
+                "the state {} has no file '{}'{}",
+                shown(state),
+                shown(path),
+                near.as_ref().map(|near| format!(", did you mean {}?", shown(near))).unwrap_or_default()
+            ),
         }
     }
 
@@ -242,6 +287,34 @@ impl RunFault {
             Self::Unwritable { file, why } => {
                 format!("{file}：无法写入（{why}）；请检查路径和磁盘")
             }
+            Self::NothingWaits { run } => format!(
+                "运行“{run}”没有等待回答的调用；innkeeper runs approve --list 会列出等待回答的调用"
+            ),
+            Self::SeveralWait { run, calls } => format!(
+                "运行“{run}”有几个调用等待回答：{}；请指明一个：innkeeper runs approve {run} CALL",
+                shown(&calls.join("、"))
+            ),
+            Self::NoState {
+                given,
+                workspace,
+                near,
+            } => format!(
+                "{} 没有状态“{}”，或有几个以它开头{}；innkeeper runs memory list {} 会列出它们",
+                shown(workspace),
+                shown(given),
+                near.as_ref()
+                    .map(|near| format!("，是否想用 {}？", shown(near)))
+                    .unwrap_or_default(),
+                shown(workspace)
+            ),
+            Self::NoMemoryFile { state, path, near } => format!(
+                "状态 {} 没有文件“{}”{}",
+                shown(state),
+                shown(path),
+                near.as_ref()
+                    .map(|near| format!("，是否想用 {}？", shown(near)))
+                    .unwrap_or_default()
+            ),
         }
     }
 }
@@ -332,6 +405,13 @@ pub(super) fn one_of_each() -> Vec<RunFault> {
         RunFault::Unwritable {
             file: "out.json".to_owned(),
             why: "no room".to_owned(),
+        },
+        RunFault::NothingWaits {
+            run: "run_1".to_owned(),
+        },
+        RunFault::SeveralWait {
+            run: "run_1".to_owned(),
+            calls: vec![nasty()],
         },
     ]
 }

@@ -6,6 +6,7 @@
 use super::message;
 use super::said_runs::PHRASES as PHRASES_OF_RUNS;
 use super::said_skills::PHRASES as PHRASES_OF_SKILLS;
+use super::said_states::PHRASES as PHRASES_OF_STATES;
 use crate::lang::Lang;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +83,7 @@ fn translated(english: &str, depth: usize) -> String {
     let known = PHRASES_OF_RUNS
         .iter()
         .chain(PHRASES_OF_SKILLS)
+        .chain(PHRASES_OF_STATES)
         .chain(PHRASES);
     let known = known.filter(|_| depth > 0);
     let mut found = known.filter_map(|(pattern, chinese)| {
@@ -263,6 +265,7 @@ mod tests {
             .iter()
             .chain(PHRASES_OF_RUNS)
             .chain(PHRASES_OF_SKILLS)
+            .chain(PHRASES_OF_STATES)
         {
             let count = english.matches("{}").count();
             for number in 0..count {

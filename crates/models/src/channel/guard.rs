@@ -22,13 +22,7 @@ pub(super) fn prepare(
         _ => model,
     };
     let model = model.to_owned();
-    let mut info = table.info(&config.name, provider, &model);
-    // The nearer the source, the more it counts: the user, the server itself, the table.
-    info.context = config
-        .context
-        .or_else(|| table.own(&config.name, provider, &model).context)
-        .or_else(|| channel.learned(&model))
-        .or(info.context);
+    let info = known(channel, &model, table);
     request.model = model;
     can_say(channel, &request)?;
     request.stream &= config.stream;
@@ -63,6 +57,21 @@ pub(super) fn prepare(
     // Some servers stop at the window by themselves, others refuse to be asked for more than is left.
     request.sampling.max_tokens = wanted.map(|wanted| wanted.min(room));
     Ok((request, info))
+}
+
+/// What is known of a model at that channel. The nearer the source, the more it counts: the user, the server itself, the
+/// table.
+pub(super) fn known(channel: &Channel, model: &str, table: &ModelTable) -> ModelInfo {
+    let (config, provider) = (&channel.config, &channel.provider);
+    let info = table.info(&config.name, provider, model);
+    ModelInfo {
+        context: config
+            .context
+            .or_else(|| table.own(&config.name, provider, model).context)
+            .or_else(|| channel.learned(model))
+            .or(info.context),
+        ..info
+    }
 }
 
 /// Whether there are words for it in that provider's format. Asked before anything is sent, so that a refusal of ours is

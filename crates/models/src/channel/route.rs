@@ -145,6 +145,12 @@ impl Router {
         Ok(found)
     }
 
+    /// Tokens of conversation and reply together that a candidate holds, as far as is known.
+    pub fn window(&self, candidate: &Candidate) -> Option<u64> {
+        let Candidate { channel, model } = candidate;
+        super::guard::known(channel, model, &self.around.table).context
+    }
+
     fn unalias<'n>(&'n self, name: &'n str) -> &'n str {
         let steps = std::iter::successors(Some(name), |name| {
             self.aliases.get(*name).map(|meant| meant.trim())

@@ -31,6 +31,24 @@ payloads! {
         will_retry: bool,
         message: String,
     }
+    /// The oldest part of the conversation gave way to a summary of it. Tokens are estimates.
+    ContextCompacted {
+        round: u32,
+        invocation_id: InvocationId,
+        messages_before: u64,
+        messages_after: u64,
+        tokens_before: u64,
+        tokens_after: u64,
+        /// The messages that gave way, word for word.
+        dropped_ref: String,
+        dropped_count: u64,
+        summary_chars: u64,
+        /// `model`, or `note` where the model could not summarise.
+        summary_by: String,
+        model: Option<String>,
+        usage: Json,
+        cost: Option<f64>,
+    }
     ModelCallRetryScheduled {
         round: u32,
         next_attempt: u32,

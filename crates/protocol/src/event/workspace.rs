@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::{CheckpointId, InvocationId, ProfileId, RunId, WorkspaceId, payloads};
+use super::{CallId, CheckpointId, InvocationId, ProfileId, RunId, WorkspaceId, payloads};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -42,9 +42,20 @@ payloads! {
         sha256: String,
         replacements: u64,
     }
+    /// What an agent keeps for itself, or what all agents of a chat share.
+    StateUpdated {
+        invocation_id: InvocationId,
+        call_id: CallId,
+        /// `private` or `world`.
+        scope: String,
+        version: u64,
+        /// What is different now, as JSON Pointers.
+        paths: Vec<String>,
+    }
     CheckpointCreated {
         checkpoint_id: CheckpointId,
-        /// `tool_workspace_write`, `tool_workspace_patch`, `chat_commit`, `direct_output_capture`, `requested`.
+        /// `tool_workspace_write`, `tool_workspace_patch`, `tool_workspace_delete`, `chat_commit`, `direct_output_capture`,
+        /// `tool_state_update`, `requested`, `before_rollback`, `rollback`, `fork`.
         reason: String,
     }
     PersistentChange {

@@ -129,13 +129,21 @@ impl Contents for SqliteContents {
     async fn sweep(&self) -> Result<Swept, StoreError> {
         let mut swept = Swept::default();
         let _nobody = self.files_in_use.write().await;
+        let (mut after, mut trees) = (0, 0);
         loop {
-            let removed = self.writer.change(SweepSome).await?;
+            let removed = self.writer.change(SweepSome { after }).await?;
             if removed.is_empty() {
-                return Ok(swept);
+                // What only a tree that is gone has named lies anywhere.
+                if trees == 0 {
+                    return Ok(swept);
+                }
+                (after, trees) = (0, 0);
+                continue;
             }
             let mut in_files = Vec::new();
             for gone in removed {
+                after = after.max(gone.no);
+                trees += usize::from(gone.is_tree);
                 swept.contents += 1;
                 swept.bytes += gone.bytes;
                 if gone.in_file {
@@ -346,9 +354,14 @@ impl Change for Put {
     }
 }
 
-struct SweepSome;
+/// A page of those after that row.
+struct SweepSome {
+    after: i64,
+}
 
 struct Gone {
+    no: i64,
+    is_tree: bool,
     id: BlobId,
     bytes: u64,
     in_file: bool,
@@ -361,17 +374,22 @@ impl Change for SweepSome {
     async fn apply(&mut self, connection: &mut SqliteConnection) -> Outcome<Vec<Gone>> {
         let rows = sqlx::query(
             "WITH
-                live (id) AS (
-                    SELECT id FROM blobs WHERE is_kept = 1 UNION SELECT blob FROM held
-                    UNION SELECT blob FROM state_contents),
                 needed (id) AS (
                     SELECT unhex(json_extract(file.value, '$.sha256'))
-                    FROM blobs JOIN json_each(CAST(blobs.content AS TEXT)) AS file
-                    WHERE blobs.is_tree = 1 AND blobs.id IN live)
+                    FROM blobs t JOIN json_each(CAST(t.content AS TEXT)) AS file
+                    WHERE t.is_tree = 1 AND (t.is_kept = 1
+                        OR EXISTS (SELECT 1 FROM held h WHERE h.blob = t.id)
+                        OR EXISTS (SELECT 1 FROM state_contents s WHERE s.blob = t.id)))
              DELETE FROM blobs WHERE no IN (
-                SELECT no FROM blobs WHERE id NOT IN live AND id NOT IN needed LIMIT ?)
-             RETURNING id, bytes, content IS NULL",
+                SELECT b.no FROM blobs b
+                WHERE b.no > ? AND b.is_kept = 0
+                    AND NOT EXISTS (SELECT 1 FROM held h WHERE h.blob = b.id)
+                    AND NOT EXISTS (SELECT 1 FROM state_contents s WHERE s.blob = b.id)
+                    AND b.id NOT IN needed
+                ORDER BY b.no LIMIT ?)
+             RETURNING id, bytes, content IS NULL, no, is_tree",
         )
+        .bind(self.after)
         .bind(SWEEP_PAGE)
         .fetch_all(connection)
         .await?;
@@ -380,6 +398,8 @@ impl Change for SweepSome {
                 id: BlobId::from_digest(row.try_get(0)?),
                 bytes: row.try_get::<i64, _>(1)?.unsigned_abs(),
                 in_file: row.try_get(2)?,
+                no: row.try_get(3)?,
+                is_tree: row.try_get(4)?,
             })
         });
         removed.collect::<Result<_, sqlx::Error>>().map(Ok)

@@ -53,6 +53,7 @@ pub(crate) fn record(run: &str) -> RunRecord {
         last_seq: 0,
         title: "How it began".to_owned(),
         is_cut: false,
+        is_slim: false,
     }
 }
 

@@ -8,6 +8,7 @@ mod codec;
 mod follow;
 mod read;
 mod record;
+mod retention;
 mod sqlite;
 mod steps;
 mod write;
@@ -27,10 +28,12 @@ pub(crate) use codec::{
     time_of, timestamp,
 };
 pub(crate) use read::record_of;
+pub(crate) use retention::SqliteRetention;
 pub(crate) use sqlite::SqliteJournal;
 pub(crate) use write::{Appending, append};
 
 pub use record::{CommittedMessage, RunCursor, RunFilter, RunPage, RunRecord, RunUpdate};
+pub use retention::{EndedPlace, EndedRun, RunCounts, RunRetention, RunSeen, RunWeight, Weight};
 
 /// One step of a run.
 #[derive(Debug, Clone, PartialEq)]

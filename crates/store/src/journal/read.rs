@@ -234,19 +234,20 @@ impl<'r> StoredEvents<'r> {
     }
 }
 
-/// A cut counts until something is added to the run: then somebody has decided to go on with it.
+/// With the number and the id of the run at the end. A cut counts until something is added to the run: then somebody has decided to go on with it.
 macro_rules! record_sql {
     ($rest:literal) => {
         concat!(
             "SELECT r.record, s.last_seq, s.status, s.updated_ns, s.terminal_ns, s.commit_count, s.committed,
-                EXISTS (SELECT 1 FROM cut_runs c WHERE c.run = r.no AND c.last_seq = s.last_seq)
+                EXISTS (SELECT 1 FROM cut_runs c WHERE c.run = r.no AND c.last_seq = s.last_seq),
+                s.is_slim, r.no, r.id
              FROM runs r JOIN run_states s ON s.run = r.no",
             $rest
         )
     };
 }
 
-const RECORD: &str = record_sql!("");
+pub(super) const RECORD: &str = record_sql!("");
 
 type Query<'q> = sqlx::query::Query<'q, Sqlite, sqlx::sqlite::SqliteArguments>;
 
@@ -262,10 +263,13 @@ pub(crate) fn record_of(row: &SqliteRow) -> Result<RunRecord, sqlx::Error> {
     record.updated_at = timestamp(row.try_get(3)?);
     record.terminal_at = row.try_get::<Option<i64>, _>(4)?.map(timestamp);
     record.commit_count = row.try_get::<i64, _>(5)?.unsigned_abs();
-    if let Some(message) = row.try_get::<Option<&str>, _>(6)? {
+    // The last one that there was may have been withdrawn.
+    let committed = row.try_get::<Option<&str>, _>(6)?;
+    if let Some(message) = committed.filter(|_| record.commit_count > 0) {
         record.committed_message = Some(serde_json::from_str(message).map_err(damaged)?);
     }
     record.is_cut = row.try_get(7)?;
+    record.is_slim = row.try_get(8)?;
     Ok(record)
 }
 
@@ -334,7 +338,8 @@ pub(crate) async fn runs(database: &Database, filter: &RunFilter) -> Result<RunP
 pub(crate) async fn unfinished(database: &Database) -> Result<Vec<RunRecord>, StoreError> {
     let failed = |error: sqlx::Error| database.read_error(&error);
     let mut query = QueryBuilder::<Sqlite>::new(RECORD);
-    query.push(" WHERE s.terminal_ns IS NULL ORDER BY r.created_ns, r.id");
+    // One that is slim was over, whatever a repair has left of it: there is nothing to go on with.
+    query.push(" WHERE s.terminal_ns IS NULL AND s.is_slim = 0 ORDER BY r.created_ns, r.id");
     query
         .build()
         .fetch_all(&database.readers)

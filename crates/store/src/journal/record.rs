@@ -40,6 +40,9 @@ pub struct RunRecord {
     /// done, so that nobody goes on with it unless a person says so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_cut: bool,
+    /// Only its events and this record are kept: it can be neither resumed nor looked into.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_slim: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

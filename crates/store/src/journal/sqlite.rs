@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 
 use super::codec::{Step, nanoseconds, signed, status_text};
 use super::follow::{Hub, follow};
+use super::retention::{self, RunSeen};
 use super::write::{self, Appending};
 use super::{
     Entry, EventRange, Follower, Replay, RunFilter, RunJournal, RunPage, RunRecord, StepPlace,
@@ -28,8 +29,8 @@ use crate::writer::{Change, Writer, lock};
 #[derive(Clone)]
 pub(crate) struct SqliteJournal {
     pub(crate) database: Database,
-    writer: Writer,
-    contents: SqliteContents,
+    pub(super) writer: Writer,
+    pub(super) contents: SqliteContents,
     pub(crate) hub: Arc<Hub>,
     reserve: Reserve,
     /// The numbers of runs that are written to.
@@ -211,9 +212,25 @@ impl RunJournal for SqliteJournal {
     }
 
     async fn delete(&self, run: &RunId) -> Result<bool, StoreError> {
-        let was_there = match self.writer.change(Doom(run.clone())).await {
+        self.delete_if(run, None).await
+    }
+
+    fn follow(&self, run: &RunId, after: u64) -> Follower {
+        follow(self.clone(), run, after)
+    }
+}
+
+impl SqliteJournal {
+    /// Only if it is still as it was seen.
+    pub(super) async fn delete_if(
+        &self,
+        run: &RunId,
+        seen: Option<RunSeen>,
+    ) -> Result<bool, StoreError> {
+        let doom = || Doom(run.clone(), seen);
+        let was_there = match self.writer.change(doom()).await {
             Err(StoreError::DiskFull { .. }) if self.make_room().await => {
-                self.writer.change(Doom(run.clone())).await?
+                self.writer.change(doom()).await?
             }
             done => done?,
         };
@@ -229,10 +246,6 @@ impl RunJournal for SqliteJournal {
             }
         }
         Ok(was_there)
-    }
-
-    fn follow(&self, run: &RunId, after: u64) -> Follower {
-        follow(self.clone(), run, after)
     }
 }
 
@@ -318,8 +331,8 @@ impl Change for Create {
     }
 }
 
-/// From here on nobody finds it.
-struct Doom(RunId);
+/// From here on nobody finds it. Not if it is not as it was seen.
+struct Doom(RunId, Option<RunSeen>);
 
 #[async_trait]
 impl Change for Doom {
@@ -327,6 +340,11 @@ impl Change for Doom {
 
     async fn apply(&mut self, connection: &mut SqliteConnection) -> Outcome<bool> {
         let run = self.0.as_str();
+        if let Some(seen) = self.1
+            && !retention::is_as_seen(connection, run, seen).await?
+        {
+            return Ok(Ok(false));
+        }
         let row = sqlx::query("DELETE FROM runs WHERE id = ? RETURNING no")
             .bind(run)
             .fetch_optional(&mut *connection)

@@ -55,7 +55,7 @@ pub(crate) async fn replay(
     let mut rows = steps_from(number, place, i64::MAX).fetch(&mut *reading);
     let mut inputs = Vec::new();
     while let Some(row) = rows.try_next().await.map_err(failed)? {
-        inputs.extend(chain.join(&row)?.map(|step| step.input));
+        inputs.extend(chain.fed(&row)?.map(|step| step.input));
     }
     drop(rows);
     if snapshot.is_some() && !chain.has_begun {
@@ -93,9 +93,35 @@ pub(crate) async fn inputs(
         if row.try_get::<Option<i64>, _>(8).map_err(failed)?.is_none() {
             return Ok(Vec::new());
         }
-        steps.extend(chain.join(&row)?);
+        steps.extend(chain.fed(&row)?);
     }
     Ok(steps)
+}
+
+/// Goes through all steps of a run as they are, slim or not. Gives the number of its last event and how many steps there are.
+pub(crate) async fn verify(
+    database: &Database,
+    run: &RunId,
+    number: i64,
+) -> Result<(u64, u64), StoreError> {
+    let failed = |error: sqlx::Error| database.read_error(&error);
+    let mut chain = Chain::after(database.shown(), run, (0, 0));
+    let mut rows = steps_from(number, (0, 0), i64::MAX).fetch(&database.readers);
+    let (mut steps, mut last_seq) = (0, 0);
+    while let Some(row) = rows.try_next().await.map_err(failed)? {
+        let promised = row.try_get::<Option<i64>, _>(8).map_err(failed)?;
+        last_seq = promised.unwrap_or_default().unsigned_abs();
+        chain.join(&row)?;
+        steps += 1;
+    }
+    drop(rows);
+    if steps == 0 {
+        let what = "its journal is gone";
+        return Err(StoreError::damaged(database.shown(), run.as_str(), what));
+    }
+    ends_with_its_record(chain.end, last_seq)
+        .map_err(|what| StoreError::damaged(database.shown(), run.as_str(), what))?;
+    Ok((last_seq, steps))
 }
 
 type Query<'q> = sqlx::query::Query<'q, Sqlite, sqlx::sqlite::SqliteArguments>;
@@ -133,6 +159,15 @@ impl<'r> Chain<'r> {
             place,
             end: 0,
             has_begun: place == (0, 0),
+        }
+    }
+
+    /// The same, where what the run was fed is wanted: a slim run has nothing of it.
+    fn fed(&mut self, row: &SqliteRow) -> Result<Option<StepRead>, StoreError> {
+        let step = self.join(row)?;
+        match step.as_ref().is_some_and(|step| step.input.is_empty()) {
+            true => Err(StoreError::RunSlimmed(self.run.as_str().to_owned())),
+            false => Ok(step),
         }
     }
 

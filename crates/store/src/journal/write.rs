@@ -234,13 +234,16 @@ async fn refusal(
     connection: &mut SqliteConnection,
     step: &Step,
 ) -> Result<StoreError, sqlx::Error> {
-    let row = sqlx::query("SELECT last_seq, terminal_ns FROM run_states WHERE run = ?")
+    let row = sqlx::query("SELECT last_seq, terminal_ns, is_slim FROM run_states WHERE run = ?")
         .bind(step.no)
         .fetch_optional(connection)
         .await?;
     let Some(row) = row else {
         return Ok(StoreError::NoRun(step.run.as_str().to_owned()));
     };
+    if row.try_get(2)? {
+        return Ok(StoreError::RunSlimmed(step.run.as_str().to_owned()));
+    }
     if row.try_get::<Option<i64>, _>(1)?.is_some() && !step.resumes {
         return Ok(StoreError::RunOver);
     }
@@ -261,7 +264,7 @@ static ADVANCE: Statements = LazyLock::new(|| {
                 commit_count = coalesce(v.column6, commit_count),
                 committed = coalesce(v.column7, committed)
              FROM ({}) AS v
-             WHERE run_states.run = v.column1 AND (terminal_ns IS NULL OR v.column8)
+             WHERE run_states.run = v.column1 AND (terminal_ns IS NULL OR v.column8) AND is_slim = 0
                 AND (v.column2 IS NULL OR run_states.last_seq = v.column2)
              RETURNING run, last_seq",
             values(size, 8)

@@ -126,17 +126,17 @@ async fn known(connection: &mut SqliteConnection) -> Result<HashMap<i64, Known>,
     let mut known = HashMap::new();
     let mut rows = sqlx::query(
         "SELECT r.record, coalesce(s.last_seq, 0), coalesce(s.status, ''), coalesce(s.updated_ns, 0),
-            s.terminal_ns, coalesce(s.commit_count, 0), s.committed, 0, r.no, r.id
+            s.terminal_ns, coalesce(s.commit_count, 0), s.committed, 0, coalesce(s.is_slim, 0), r.no, r.id
          FROM runs r LEFT JOIN run_states s ON s.run = r.no",
     )
     .fetch(connection);
     while let Some(row) = rows.try_next().await? {
         let one = Known {
-            run: RunId::new(row.try_get::<&str, _>(9)?),
+            run: RunId::new(row.try_get::<&str, _>(10)?),
             record: record_of(&row).ok(),
             last_seq: row.try_get::<i64, _>(1)?.unsigned_abs(),
         };
-        known.insert(row.try_get(8)?, one);
+        known.insert(row.try_get(9)?, one);
     }
     Ok(known)
 }
@@ -255,6 +255,8 @@ impl Told {
         };
         self.last_seq = self.last_seq.saturating_add(events.unsigned_abs());
         record.last_seq = self.last_seq;
+        // What it was fed was let go of; what happened is all there.
+        record.is_slim = input.is_empty();
         record.status = changed.status.unwrap_or(record.status);
         record.commit_count = changed.commit_count.unwrap_or(record.commit_count);
         record.committed_message = changed.committed_message.or(record.committed_message);

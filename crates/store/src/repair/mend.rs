@@ -76,8 +76,8 @@ async fn cut(connection: &mut SqliteConnection, found: &Found) -> Result<(), sql
     let committed = committed.map(serde_json::to_string).transpose();
     sqlx::query(
         "INSERT OR REPLACE INTO run_states
-            (run, last_seq, status, updated_ns, terminal_ns, commit_count, committed)
-         VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (run, last_seq, status, updated_ns, terminal_ns, commit_count, committed, is_slim)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(found.number)
     .bind(signed(record.last_seq))
@@ -86,6 +86,7 @@ async fn cut(connection: &mut SqliteConnection, found: &Found) -> Result<(), sql
     .bind(record.terminal_at.map(nanoseconds))
     .bind(signed(record.commit_count))
     .bind(committed.map_err(|error| sqlx::Error::Encode(error.into()))?)
+    .bind(record.is_slim)
     .execute(&mut *connection)
     .await?;
     if !found.is_cut {

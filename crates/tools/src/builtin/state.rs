@@ -1,111 +1,153 @@
 //! `core:ReadPrivateState`, `core:UpdatePrivateState`, `world:ReadState`, `world:RequestStateUpdate`: what an agent
 //! keeps for itself, and what all agents of a scene share.
 //!
-//! Owns the tools, their paths and their changes. Where a state lives is for whoever implements [`PrivateState`]
-//! and [`WorldState`]; without one of them its tools do not exist. [`apply`] is there for implementations: all
-//! changes, or none.
+//! Owns the tools, their paths and their changes. Where a state lives is for whoever implements [`StateHome`];
+//! without one its tools do not exist. [`apply`] is there for implementations: all changes, or none.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use innkeeper_protocol::{Execution, ToolDefinition};
-use serde::Deserialize;
-use serde_json::{Value as Json, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json, json};
 
 use super::Tool;
 use super::declare::{arguments, declare, example, words};
 use crate::limits::{MAX_STATE_CHANGES, MAX_STATE_PATH_CHARS};
-use crate::{Caller, Executor, Invocation, ToolError};
+use crate::{Executor, Invocation, ToolError};
 
 #[path = "state_change.rs"]
 mod change;
 
-pub use change::{Change, StatePath, apply, look_up};
+pub use change::{Change, StatePath, apply, check_size, look_up};
 
-/// The state of one agent, which nobody else sees.
+/// Where a state lives: that of one agent, which nobody else sees, or that of all agents of a scene.
 #[async_trait]
-pub trait PrivateState: Send + Sync {
-    async fn read(&self, caller: &Caller, path: &StatePath) -> Result<Json, ToolError>;
+pub trait StateHome: Send + Sync {
+    /// All of it.
+    async fn read(&self, call: &Invocation) -> Result<Versioned, ToolError>;
 
-    /// All changes or none of them.
-    async fn update(&self, caller: &Caller, changes: &[Change]) -> Result<(), ToolError>;
-}
-
-/// The state that the agents of a scene share.
-#[async_trait]
-pub trait WorldState: Send + Sync {
-    async fn read(&self, caller: &Caller, path: &StatePath) -> Result<Versioned, ToolError>;
-
-    /// All changes or none of them; none if the state is no longer at `expected`. Gives the new version.
-    async fn request_update(
+    /// All changes or none of them; none if the state is no longer at `expected`. The same call that is made again
+    /// after it was cut off changes nothing more and is given the same answer.
+    async fn update(
         &self,
-        caller: &Caller,
+        call: &Invocation,
         changes: &[Change],
         expected: Option<u64>,
-    ) -> Result<u64, ToolError>;
+    ) -> Result<Updated, ToolError>;
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Versioned {
-    pub value: Json,
+    pub value: Arc<Json>,
+    /// 0 for one that nobody has changed.
     pub version: u64,
 }
 
-/// The error of a [`WorldState`] that has moved on.
-pub fn version_conflict(expected: u64, actual: u64) -> ToolError {
+/// What a tool answers to an update.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Updated {
+    /// As before where nothing is different.
+    pub version: u64,
+    /// JSON Pointers.
+    pub paths: Vec<String>,
+    /// What stands there now: of one path its value, of several an object by path. Nothing where that is too long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Json>,
+}
+
+/// Which of the two is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StateScope {
+    Private,
+    World,
+}
+
+impl StateScope {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Private => "private",
+            Self::World => "world",
+        }
+    }
+}
+
+/// The error of a state that has moved on. `changed`: which paths, as far as that is known.
+pub fn version_conflict(
+    scope: StateScope,
+    expected: u64,
+    actual: u64,
+    changed: &[String],
+) -> ToolError {
+    const NAMED: usize = 10;
+    let named: Vec<&str> = changed.iter().map(String::as_str).take(NAMED).collect();
+    let since = match (named.is_empty(), changed.len() > NAMED) {
+        (true, _) => String::new(),
+        (false, false) => format!("; since then {} changed", named.join(", ")),
+        (false, true) => format!("; since then {} and others changed", named.join(", ")),
+    };
+    let whose = scope.as_str();
     ToolError::failed(format!(
-        "The world state is at version {actual}, not {expected}: read it again and decide anew"
+        "The {whose} state is at version {actual}, not {expected}{since}: read it again and decide anew"
     ))
     .because("state.version_conflict")
     .permanent()
 }
 
-pub fn private_tools(state: Arc<dyn PrivateState>) -> Vec<Tool> {
+/// `core:ReadPrivateState` and `core:UpdatePrivateState`.
+pub fn private_tools(state: Arc<dyn StateHome>) -> Vec<Tool> {
     vec![
         (
             read_definition(
                 "core:ReadPrivateState",
-                "ReadPrivateStateTool",
+                &["ReadPrivateStateTool"],
                 "Read private state",
-                "private",
-                "Read what you have noted in your private state. Nobody else sees it.",
+                StateScope::Private,
+                "Read what you have noted in your private state, with its version. Nobody else sees it.",
             ),
-            Arc::new(ReadPrivate(Arc::clone(&state))),
+            Arc::new(Read(Arc::clone(&state))),
         ),
         (
             update_definition(
                 "core:UpdatePrivateState",
-                "UpdatePrivateStateTool",
+                &["UpdatePrivateStateTool"],
                 "Update private state",
-                "private",
-                "Change your private state: set, remove or append values. Either all changes are made or none.",
+                StateScope::Private,
+                "Change your private state: set, merge, append, increment or remove values. Either all changes are made or none. It is kept for your next turns and for later runs of this chat.",
             ),
-            Arc::new(UpdatePrivate(state)),
+            Arc::new(Update(state)),
         ),
     ]
 }
 
-pub fn world_tools(state: Arc<dyn WorldState>) -> Vec<Tool> {
+/// `world:ReadState` and `world:RequestStateUpdate`.
+pub fn world_tools(state: Arc<dyn StateHome>) -> Vec<Tool> {
     vec![
         (
             read_definition(
                 "world:ReadState",
-                "ReadWorldStateTool",
+                &["ReadWorldStateTool", "core:ReadWorldState"],
                 "Read world state",
-                "world",
+                StateScope::World,
                 "Read the state of the world that all agents of the scene share, with its version.",
             ),
-            Arc::new(ReadWorld(Arc::clone(&state))),
+            Arc::new(Read(Arc::clone(&state))),
         ),
         (
             update_definition(
                 "world:RequestStateUpdate",
-                "RequestWorldStateUpdateTool",
+                &[
+                    "RequestWorldStateUpdateTool",
+                    "world:UpdateState",
+                    "UpdateWorldStateTool",
+                    "core:UpdateWorldState",
+                ],
                 "Update world state",
-                "world",
-                "Ask for changes to the state of the world that all agents share. Either all are made or none; give 'expected_version' so as not to overwrite what others have done since you read it.",
+                StateScope::World,
+                "Ask for changes to the state of the world that all agents share: set, merge, append, increment or remove values. Either all are made or none; give 'expected_version' so as not to overwrite what others have done since you read it.",
             ),
-            Arc::new(UpdateWorld(state)),
+            Arc::new(Update(state)),
         ),
     ]
 }
@@ -113,26 +155,20 @@ pub fn world_tools(state: Arc<dyn WorldState>) -> Vec<Tool> {
 const PATH: &str =
     "Where: names with dots like 'mood.level' or 'items.0', or a JSON Pointer like '/mood/level'";
 
+fn aliases(names: &[&str]) -> Vec<innkeeper_protocol::ToolId> {
+    names.iter().map(|&name| name.into()).collect()
+}
+
 fn read_definition(
     id: &str,
-    alias: &str,
+    names: &[&str],
     name: &str,
-    whose: &str,
+    scope: StateScope,
     description: &str,
 ) -> ToolDefinition {
-    let mut output = json!({
-        "type": "object",
-        "properties": {"value": {"description": "What stands there"}},
-        "required": ["value"],
-        "additionalProperties": false
-    });
-    if whose == "world" {
-        output["properties"]["version"] = json!({"type": "integer"});
-        output["required"] = json!(["value", "version"]);
-    }
     ToolDefinition {
-        aliases: vec![alias.into()],
-        permissions: vec![format!("state:{whose}:read")],
+        aliases: aliases(names),
+        permissions: vec![format!("state:{}:read", scope.as_str())],
         tags: words(&["state", "read-only"]),
         examples: example("How the mood is", json!({"path": "mood.level"})),
         ..declare(
@@ -146,94 +182,114 @@ fn read_definition(
                         "type": "string",
                         "maxLength": MAX_STATE_PATH_CHARS,
                         "description": format!("{PATH}. Everything if left out")
-                    }
+                    },
+                    "default_value": {"description": "What to answer where nothing stands at 'path': any JSON"}
                 },
                 "additionalProperties": false
             }),
-            output,
+            json!({
+                "type": "object",
+                "properties": {
+                    "value": {"description": "What stands there"},
+                    "version": {"type": "integer", "description": "Of the whole state"},
+                    "missing": {"type": "boolean", "description": "Nothing stands there: this is the default"}
+                },
+                "required": ["value", "version"],
+                "additionalProperties": false
+            }),
         )
     }
 }
 
+const OPERATIONS: [&str; 5] = ["set", "merge", "append", "increment", "remove"];
+const OPERATION: &str = "set a value, merge an object into the one that is there (null removes a field), append to a list, increment a number (by 1 without a value), remove what is there";
+
 fn update_definition(
     id: &str,
-    alias: &str,
+    names: &[&str],
     name: &str,
-    whose: &str,
+    scope: StateScope,
     description: &str,
 ) -> ToolDefinition {
     let path = json!({"type": "string", "maxLength": MAX_STATE_PATH_CHARS, "description": PATH});
-    let mut parameters = json!({
+    let key = json!({
+        "type": "string",
+        "maxLength": MAX_STATE_PATH_CHARS,
+        "description": "Another name for 'path'"
+    });
+    let op = json!({"type": "string", "enum": OPERATIONS, "description": OPERATION});
+    let value = json!({"description": "The new value, what is merged or appended, or the number to add: any JSON"});
+    let parameters = json!({
         "type": "object",
         "properties": {
             "path": path,
-            "value": {"description": "The new value at 'path': any JSON"},
+            "key": key,
+            "op": {"type": "string", "enum": OPERATIONS, "description": format!("What to do at 'path'; set if left out: {OPERATION}")},
+            "value": value,
             "operations": {
                 "type": "array",
                 "minItems": 1,
                 "maxItems": MAX_STATE_CHANGES,
-                "description": "Several changes in order, instead of 'path' and 'value'",
+                "description": "Several changes in order, instead of 'path', 'op' and 'value'",
                 "items": {
                     "type": "object",
-                    "properties": {
-                        "op": {
-                            "type": "string",
-                            "enum": ["set", "remove", "append"],
-                            "description": "set a value, remove it, or append it to a list"
-                        },
-                        "path": path,
-                        "value": {"description": "For set and append: any JSON"}
-                    },
+                    "properties": {"op": op, "path": path, "value": value},
                     "required": ["op", "path"],
                     "additionalProperties": false
                 }
+            },
+            "expected_version": {
+                "type": "integer",
+                "minimum": 0,
+                "description": "Make the changes only if the state is still at this version"
             }
         },
         "additionalProperties": false
     });
-    let mut output = json!({
-        "type": "object",
-        "properties": {"changed": {"type": "integer", "description": "How many changes were made"}},
-        "required": ["changed"],
-        "additionalProperties": false
-    });
-    if whose == "world" {
-        parameters["properties"]["expected_version"] = json!({
-            "type": "integer",
-            "minimum": 0,
-            "description": "Make the changes only if the state is still at this version"
-        });
-        output["properties"]["version"] = json!({"type": "integer"});
-        output["required"] = json!(["changed", "version"]);
-    }
     ToolDefinition {
-        aliases: vec![alias.into()],
-        // Appending twice is more than appending once, and the order of changes matters.
-        execution: Execution::default(),
-        permissions: vec![format!("state:{whose}:write")],
+        aliases: aliases(names),
+        // Whoever keeps the state knows a call that is made again. The order of changes matters.
+        execution: Execution {
+            idempotent: true,
+            ..Execution::default()
+        },
+        permissions: vec![format!("state:{}:write", scope.as_str())],
         tags: words(&["state", "mutating"]),
         examples: example(
             "The mood gets better",
             json!({"path": "mood.level", "value": 7}),
         ),
-        ..declare(id, name, description, parameters, output)
+        ..declare(
+            id,
+            name,
+            description,
+            parameters,
+            json!({
+                "type": "object",
+                "properties": {
+                    "version": {"type": "integer", "description": "Of the state after it; the same as before where nothing is different"},
+                    "paths": {"type": "array", "items": {"type": "string"}, "description": "What is different now, as JSON Pointers"},
+                    "value": {"description": "What stands there now: of one path its value, of several an object by path"}
+                },
+                "required": ["version", "paths"],
+                "additionalProperties": false
+            }),
+        )
     }
 }
 
 #[derive(Deserialize)]
 struct ReadArguments {
     path: Option<String>,
-}
-
-impl ReadArguments {
-    fn path(&self) -> Result<StatePath, ToolError> {
-        StatePath::parse(self.path.as_deref().unwrap_or_default())
-    }
+    #[serde(default, deserialize_with = "given")]
+    default_value: Option<Json>,
 }
 
 #[derive(Deserialize)]
 struct UpdateArguments {
     path: Option<String>,
+    key: Option<String>,
+    op: Option<String>,
     #[serde(default, deserialize_with = "given")]
     value: Option<Json>,
     operations: Option<Vec<Operation>>,
@@ -255,24 +311,53 @@ fn given<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Json>, D::
 
 impl UpdateArguments {
     fn changes(self) -> Result<Vec<Change>, ToolError> {
-        match (self.path, self.value, self.operations) {
-            (Some(path), Some(value), None) => {
-                Ok(vec![Change::Set(StatePath::parse(&path)?, value)])
+        let unclear = |message: &str| {
+            ToolError::invalid(message)
+                .because("state.invalid_change")
+                .permanent()
+        };
+        let path = match (self.path, self.key) {
+            (Some(_), Some(_)) => {
+                return Err(unclear(
+                    "Give 'path' or 'key', not both: they mean the same",
+                ));
             }
-            (None, None, Some(operations)) if operations.len() > MAX_STATE_CHANGES => {
+            (path, key) => path.or(key),
+        };
+        match (path, self.operations) {
+            (Some(path), None) if self.op.is_some() || self.value.is_some() => {
+                let operation = Operation {
+                    op: self.op.unwrap_or_else(|| "set".to_owned()),
+                    path,
+                    value: self.value,
+                };
+                Ok(vec![operation.try_into()?])
+            }
+            (None, Some(operations)) if operations.len() > MAX_STATE_CHANGES => {
                 Err(ToolError::invalid(format!(
                     "At most {MAX_STATE_CHANGES} changes can be made at once"
                 )))
             }
-            (None, None, Some(operations)) if !operations.is_empty() => {
+            (None, Some(operations))
+                if !operations.is_empty() && self.op.is_none() && self.value.is_none() =>
+            {
                 operations.into_iter().map(Change::try_from).collect()
             }
-            _ => Err(ToolError::invalid(
+            _ => Err(unclear(
                 "Give either 'path' and 'value', or 'operations' with at least one change",
-            )
-            .because("state.invalid_change")
-            .permanent()),
+            )),
         }
+    }
+}
+
+impl Change {
+    /// `op`: set, merge, append, increment or remove, as a model names them.
+    pub fn new(op: &str, path: &str, value: Option<Json>) -> Result<Self, ToolError> {
+        Self::try_from(Operation {
+            op: op.to_owned(),
+            path: path.to_owned(),
+            value,
+        })
     }
 }
 
@@ -280,70 +365,81 @@ impl TryFrom<Operation> for Change {
     type Error = ToolError;
 
     fn try_from(operation: Operation) -> Result<Self, ToolError> {
-        let path = StatePath::parse(&operation.path)?;
-        match (operation.op.as_str(), operation.value) {
+        let Operation {
+            op,
+            path: at,
+            value,
+        } = operation;
+        let path = StatePath::parse(&at)?;
+        let wrong = |why: &str| {
+            let message = format!("The operation '{op}' on '{at}' {why}");
+            ToolError::invalid(message)
+                .because("state.invalid_change")
+                .permanent()
+        };
+        match (op.as_str(), value) {
             ("set", Some(value)) => Ok(Self::Set(path, value)),
             ("append", Some(value)) => Ok(Self::Append(path, value)),
+            ("merge", Some(value)) => match fields(value) {
+                Some(fields) => Ok(Self::Merge(path, fields)),
+                None => Err(wrong("needs an object as its value")),
+            },
+            ("increment", None) => Ok(Self::Increment(path, 1.into())),
+            ("increment", Some(value)) => match number(value) {
+                Some(number) => Ok(Self::Increment(path, number)),
+                None => Err(wrong("needs a number as its value")),
+            },
             ("remove", None) => Ok(Self::Remove(path)),
-            (op, value) => Err(ToolError::invalid(format!(
-                "The operation '{op}' on '{}' {}",
-                operation.path,
-                match value {
-                    Some(_) => "has no use for a value",
-                    None => "needs a value",
-                }
-            ))
-            .because("state.invalid_change")
-            .permanent()),
+            ("set" | "append" | "merge", None) => Err(wrong("needs a value")),
+            _ => Err(wrong("has no use for a value")),
         }
     }
 }
 
-struct ReadPrivate(Arc<dyn PrivateState>);
-
-#[async_trait]
-impl Executor for ReadPrivate {
-    async fn execute(&self, call: Invocation) -> Result<Json, ToolError> {
-        let path = arguments::<ReadArguments>(call.arguments)?.path()?;
-        Ok(json!({"value": self.0.read(&call.context.caller, &path).await?}))
+/// Texts of models that write no JSON are read as it.
+fn fields(value: Json) -> Option<Map<String, Json>> {
+    match value {
+        Json::Object(fields) => Some(fields),
+        Json::String(text) => serde_json::from_str(&text).ok(),
+        _ => None,
     }
 }
 
-struct UpdatePrivate(Arc<dyn PrivateState>);
-
-#[async_trait]
-impl Executor for UpdatePrivate {
-    async fn execute(&self, call: Invocation) -> Result<Json, ToolError> {
-        let changes = arguments::<UpdateArguments>(call.arguments)?.changes()?;
-        self.0.update(&call.context.caller, &changes).await?;
-        Ok(json!({"changed": changes.len()}))
+fn number(value: Json) -> Option<serde_json::Number> {
+    match value {
+        Json::Number(number) => Some(number),
+        Json::String(text) => serde_json::from_str(text.trim()).ok(),
+        _ => None,
     }
 }
 
-struct ReadWorld(Arc<dyn WorldState>);
+struct Read(Arc<dyn StateHome>);
 
 #[async_trait]
-impl Executor for ReadWorld {
-    async fn execute(&self, call: Invocation) -> Result<Json, ToolError> {
-        let path = arguments::<ReadArguments>(call.arguments)?.path()?;
-        let Versioned { value, version } = self.0.read(&call.context.caller, &path).await?;
-        Ok(json!({"value": value, "version": version}))
+impl Executor for Read {
+    async fn execute(&self, mut call: Invocation) -> Result<Json, ToolError> {
+        let asked: ReadArguments = arguments(std::mem::take(&mut call.arguments))?;
+        let path = StatePath::parse(asked.path.as_deref().unwrap_or_default())?;
+        let Versioned { value, version } = self.0.read(&call).await?;
+        match (look_up(&value, &path), asked.default_value) {
+            (Ok(value), _) => Ok(json!({"value": value, "version": version})),
+            (Err(_), Some(default)) => {
+                Ok(json!({"value": default, "version": version, "missing": true}))
+            }
+            (Err(error), None) => Err(error),
+        }
     }
 }
 
-struct UpdateWorld(Arc<dyn WorldState>);
+struct Update(Arc<dyn StateHome>);
 
 #[async_trait]
-impl Executor for UpdateWorld {
-    async fn execute(&self, call: Invocation) -> Result<Json, ToolError> {
-        let asked: UpdateArguments = arguments(call.arguments)?;
+impl Executor for Update {
+    async fn execute(&self, mut call: Invocation) -> Result<Json, ToolError> {
+        let asked: UpdateArguments = arguments(std::mem::take(&mut call.arguments))?;
         let expected = asked.expected_version;
         let changes = asked.changes()?;
-        let version = self
-            .0
-            .request_update(&call.context.caller, &changes, expected)
-            .await?;
-        Ok(json!({"changed": changes.len(), "version": version}))
+        Ok(json!(self.0.update(&call, &changes, expected).await?))
     }
 }
 

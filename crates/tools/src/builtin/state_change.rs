@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Number, Value as Json};
 
 use crate::ToolError;
 use crate::limits::{MAX_STATE_BYTES, MAX_STATE_DEPTH, MAX_STATE_PATH_CHARS, MAX_STATE_PATH_PARTS};
@@ -85,6 +85,22 @@ pub enum Change {
     Remove(StatePath),
     /// To a list, which is made if nothing is there.
     Append(StatePath, Json),
+    /// Into an object, which is made if nothing is there, and the objects in it; null removes a field.
+    Merge(StatePath, Map<String, Json>),
+    /// Of a number; from 0 if nothing is there.
+    Increment(StatePath, Number),
+}
+
+impl Change {
+    pub const fn path(&self) -> &StatePath {
+        match self {
+            Self::Set(path, _)
+            | Self::Remove(path)
+            | Self::Append(path, _)
+            | Self::Merge(path, _)
+            | Self::Increment(path, _) => path,
+        }
+    }
 }
 
 /// What stands at a path.
@@ -140,10 +156,70 @@ pub fn apply(state: &Json, changes: &[Change]) -> Result<Json, ToolError> {
                     ));
                 }
             },
+            Change::Merge(path, fields) => match place(&mut next, path)? {
+                there @ (Json::Object(_) | Json::Null) => merge(there, fields),
+                _ => {
+                    return Err(wrong(
+                        "state.not_an_object",
+                        format!(
+                            "What stands at '{path}' is no object, so nothing can be merged into it; set it instead"
+                        ),
+                    ));
+                }
+            },
+            Change::Increment(path, by) => {
+                let there = place(&mut next, path)?;
+                *there = sum(there, by, path)?;
+            }
         }
     }
     check_size(&next)?;
     Ok(next)
+}
+
+fn merge(there: &mut Json, fields: &Map<String, Json>) {
+    if !there.is_object() {
+        *there = Json::Object(Map::new());
+    }
+    let Json::Object(own) = there else {
+        return;
+    };
+    for (name, value) in fields {
+        match value {
+            Json::Null => {
+                own.shift_remove(name);
+            }
+            Json::Object(inner) => merge(own.entry(name.as_str()).or_insert(Json::Null), inner),
+            value => {
+                own.insert(name.clone(), value.clone());
+            }
+        }
+    }
+}
+
+fn sum(there: &Json, by: &Number, path: &StatePath) -> Result<Json, ToolError> {
+    let refused = |why: &str| {
+        wrong(
+            "state.not_a_number",
+            format!("What stands at '{path}' cannot be incremented: {why}"),
+        )
+    };
+    let zero = Number::from(0);
+    let old = match there {
+        Json::Null => &zero,
+        Json::Number(number) => number,
+        _ => return Err(refused("it is no number; set it instead")),
+    };
+    if let (Some(old), Some(by)) = (old.as_i64(), by.as_i64()) {
+        let sum = old.checked_add(by);
+        return sum
+            .map(Json::from)
+            .ok_or_else(|| refused("the sum would be too large"));
+    }
+    let sum = old.as_f64().zip(by.as_f64()).map(|(old, by)| old + by);
+    sum.and_then(Number::from_f64)
+        .map(Json::Number)
+        .ok_or_else(|| refused("the sum would be too large"))
 }
 
 /// The place to write to; `null` where nothing was.
@@ -197,7 +273,8 @@ fn remove(state: &mut Json, path: &StatePath) -> Result<(), ToolError> {
     Ok(())
 }
 
-fn check_size(state: &Json) -> Result<(), ToolError> {
+/// Whether it is as large as a state may be.
+pub fn check_size(state: &Json) -> Result<(), ToolError> {
     let mut bytes = 0;
     let mut open = vec![(state, 1)];
     while let Some((value, depth)) = open.pop() {

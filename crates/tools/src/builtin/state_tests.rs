@@ -6,53 +6,53 @@ use super::*;
 use crate::builtin::testing::{call, check_definitions, named};
 use crate::limits::{MAX_STATE_BYTES, MAX_STATE_DEPTH, MAX_STATE_PATH_PARTS};
 
-struct Memory(Mutex<Versioned>);
+struct Memory(Mutex<(Json, u64)>);
 
 fn memory(value: Json) -> Arc<Memory> {
-    Arc::new(Memory(Mutex::new(Versioned { value, version: 3 })))
+    Arc::new(Memory(Mutex::new((value, 3))))
 }
 
-#[async_trait]
-impl PrivateState for Memory {
-    async fn read(&self, _: &Caller, path: &StatePath) -> Result<Json, ToolError> {
-        look_up(&self.0.lock().unwrap().value, path).cloned()
-    }
-
-    async fn update(&self, _: &Caller, changes: &[Change]) -> Result<(), ToolError> {
-        let mut state = self.0.lock().unwrap();
-        state.value = apply(&state.value, changes)?;
-        Ok(())
+impl Memory {
+    fn value(&self) -> Json {
+        self.0.lock().unwrap().0.clone()
     }
 }
 
 #[async_trait]
-impl WorldState for Memory {
-    async fn read(&self, _: &Caller, path: &StatePath) -> Result<Versioned, ToolError> {
-        let state = self.0.lock().unwrap();
-        let value = look_up(&state.value, path)?.clone();
+impl StateHome for Memory {
+    async fn read(&self, _: &Invocation) -> Result<Versioned, ToolError> {
+        let (value, version) = self.0.lock().unwrap().clone();
         Ok(Versioned {
-            value,
-            version: state.version,
+            value: Arc::new(value),
+            version,
         })
     }
 
-    async fn request_update(
+    async fn update(
         &self,
-        _: &Caller,
+        _: &Invocation,
         changes: &[Change],
         expected: Option<u64>,
-    ) -> Result<u64, ToolError> {
+    ) -> Result<Updated, ToolError> {
         let mut state = self.0.lock().unwrap();
-        match expected {
-            Some(expected) if expected != state.version => {
-                Err(version_conflict(expected, state.version))
-            }
-            _ => {
-                state.value = apply(&state.value, changes)?;
-                state.version += 1;
-                Ok(state.version)
-            }
+        if let Some(expected) = expected.filter(|expected| *expected != state.1) {
+            let changed = ["/door".to_owned()];
+            return Err(version_conflict(
+                StateScope::World,
+                expected,
+                state.1,
+                &changed,
+            ));
         }
+        *state = (apply(&state.0, changes)?, state.1 + 1);
+        Ok(Updated {
+            version: state.1,
+            paths: changes
+                .iter()
+                .map(|change| change.path().to_string())
+                .collect(),
+            value: None,
+        })
     }
 }
 
@@ -103,7 +103,7 @@ async fn states_are_read_by_path() {
     ] {
         assert_eq!(
             call(read, json!({"path": path})).await,
-            Ok(json!({"value": value})),
+            Ok(json!({"value": value, "version": 3})),
             "{path}"
         );
     }
@@ -113,6 +113,11 @@ async fn states_are_read_by_path() {
             5
         );
     }
+    let default = json!({"path": "weather.now", "default_value": null});
+    assert_eq!(
+        call(read, default).await,
+        Ok(json!({"value": null, "version": 3, "missing": true}))
+    );
     let long = "a.".repeat(MAX_STATE_PATH_PARTS) + "a";
     for (path, reason, part) in [
         (
@@ -172,6 +177,58 @@ async fn changes_are_made_together_or_not_at_all() {
             Err("state.path_not_found"),
         ),
         (
+            json!({"key": "s", "value": "y"}),
+            Ok(json!({"a": {"b": 1}, "list": [1, 2], "s": "y"})),
+        ),
+        (
+            json!({"path": "a.b", "op": "increment"}),
+            Ok(json!({"a": {"b": 2}, "list": [1, 2], "s": "x"})),
+        ),
+        // As models write it that know no JSON.
+        (
+            json!({"path": "a.b", "op": "increment", "value": " -2.5 "}),
+            Ok(json!({"a": {"b": -1.5}, "list": [1, 2], "s": "x"})),
+        ),
+        (
+            json!({"path": "count", "op": "increment", "value": 3}),
+            Ok(json!({"a": {"b": 1}, "list": [1, 2], "s": "x", "count": 3})),
+        ),
+        (
+            json!({"path": "", "op": "merge", "value": {"a": {"b": null, "c": {"d": 1, "e": null}}, "list": null}}),
+            Ok(json!({"a": {"c": {"d": 1}}, "s": "x"})),
+        ),
+        (
+            json!({"path": "new", "op": "merge", "value": "{\"x\": [null]}"}),
+            Ok(json!({"a": {"b": 1}, "list": [1, 2], "s": "x", "new": {"x": [null]}})),
+        ),
+        (
+            json!({"path": "s", "op": "merge", "value": {}}),
+            Err("state.not_an_object"),
+        ),
+        (
+            json!({"path": "a", "op": "merge", "value": 1}),
+            Err("state.invalid_change"),
+        ),
+        (
+            json!({"path": "s", "op": "increment"}),
+            Err("state.not_a_number"),
+        ),
+        (
+            json!({"operations": [
+                {"op": "set", "path": "n", "value": i64::MAX},
+                {"op": "increment", "path": "n"},
+            ]}),
+            Err("state.not_a_number"),
+        ),
+        (
+            json!({"path": "s", "op": "increment", "value": "much"}),
+            Err("state.invalid_change"),
+        ),
+        (
+            json!({"path": "s", "key": "s", "value": 1}),
+            Err("state.invalid_change"),
+        ),
+        (
             json!({"path": "list.2", "value": 1}),
             Err("state.path_not_found"),
         ),
@@ -192,6 +249,10 @@ async fn changes_are_made_together_or_not_at_all() {
             Err("state.invalid_change"),
         ),
         (json!({"path": "s"}), Err("state.invalid_change")),
+        (
+            json!({"path": "s", "op": "set"}),
+            Err("state.invalid_change"),
+        ),
         (json!({"value": 1}), Err("state.invalid_change")),
         (json!({}), Err("state.invalid_change")),
         (
@@ -205,9 +266,9 @@ async fn changes_are_made_together_or_not_at_all() {
         (json!({"path": "s", "value": deep}), Err("state.too_large")),
     ] {
         let state = memory(before.clone());
-        let tools = private_tools(Arc::clone(&state) as Arc<dyn PrivateState>);
+        let tools = private_tools(Arc::clone(&state) as Arc<dyn StateHome>);
         let got = call(named(&tools, "core:UpdatePrivateState"), arguments.clone()).await;
-        let after = state.0.lock().unwrap().value.clone();
+        let after = state.value();
         match outcome {
             Ok(expected) => assert!(
                 got.is_ok() && after == expected,
@@ -235,14 +296,19 @@ async fn the_world_has_versions() {
     let shut = json!({"path": "door", "value": "shut", "expected_version": 3});
     assert_eq!(
         call(update, shut.clone()).await,
-        Ok(json!({"changed": 1, "version": 4}))
+        Ok(json!({"version": 4, "paths": ["/door"]}))
     );
     let error = call(update, shut).await.unwrap_err();
     assert_eq!(error.reason.as_deref(), Some("state.version_conflict"));
-    assert!(error.message.contains("version 4, not 3") && !error.may_pass());
+    assert!(
+        error
+            .message
+            .contains("version 4, not 3; since then /door changed")
+    );
+    assert!(!error.may_pass());
     let blind = json!({"operations": [{"op": "remove", "path": "door"}]});
     assert_eq!(
         call(update, blind).await,
-        Ok(json!({"changed": 1, "version": 5}))
+        Ok(json!({"version": 5, "paths": ["/door"]}))
     );
 }

@@ -135,7 +135,7 @@ pub(super) async fn perform(
     };
     trail.arguments_are(&tool, &arguments);
     way.is_noted = true;
-    authorise::authorise(run, &tool, &arguments, trail).await?;
+    let arguments = authorise::authorise(run, &tool, arguments, trail).await?;
     run.budget
         .take(&tool.definition().id)
         .map_err(|why| stop(ErrorCode::ToolBudgetExhausted, why))?;

@@ -27,6 +27,8 @@ pub(crate) struct Trail {
     uris: Vec<(String, String)>,
     /// Said of a call that has nothing else to say.
     note: Option<&'static str>,
+    /// How often it was looked at whether it may be made.
+    looks: u32,
     since: Instant,
 }
 
@@ -64,6 +66,7 @@ impl Trail {
             hidden: Vec::new(),
             uris: Vec::new(),
             note: None,
+            looks: 0,
             since: Instant::now(),
         }
     }
@@ -143,6 +146,21 @@ impl Trail {
             .map_or(&NOTHING, |entry| &entry.arguments)
     }
 
+    /// The which look this is, from 0: it tells the questions of one call apart.
+    pub(super) fn next_look(&mut self) -> u32 {
+        let look = self.looks;
+        self.looks += 1;
+        look
+    }
+
+    pub(super) fn looks(&self) -> u32 {
+        self.looks
+    }
+
+    pub(super) fn look_again_from(&mut self, look: u32) {
+        self.looks = look;
+    }
+
     /// Of several decisions the strictest is kept.
     pub(super) fn decided(&mut self, decision: AuditDecision, rule: &str) {
         let rank = |decision| match decision {
@@ -192,6 +210,7 @@ impl Trail {
             hidden: self.hidden.clone(),
             uris: self.uris.clone(),
             note: self.note,
+            looks: self.looks,
             since: self.since,
         }
     }

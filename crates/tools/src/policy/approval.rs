@@ -1,6 +1,7 @@
 //! Asking a person: what is asked, what can be answered, and who answers when nobody is there.
 
 use std::fmt;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use innkeeper_protocol::ToolDefinition;
@@ -30,6 +31,15 @@ pub struct ApprovalRequest {
     pub reason: Option<String>,
     pub caller: Asker,
     pub run: RunId,
+    /// The which of the questions that its call may bring up, from 0.
+    #[serde(skip)]
+    pub position: u32,
+    /// The arguments are those of the call itself, so a person may change them.
+    #[serde(skip)]
+    pub may_edit: bool,
+    /// How long a run waits for the answer.
+    #[serde(skip)]
+    pub expires: Option<Duration>,
     /// Stands for the arguments as they really are: two calls may look alike once secrets are out.
     #[serde(skip)]
     fingerprint: [u8; 32],
@@ -75,8 +85,29 @@ impl ApprovalRequest {
                 project: caller.project.to_string(),
             },
             run: caller.run.clone(),
+            position: 0,
+            may_edit: false,
+            expires: verdict.expires,
             fingerprint: digest.finalize().into(),
         }
+    }
+
+    /// The same for the same question about the same arguments, in whatever process it is asked; and for no other.
+    pub fn digest(&self) -> String {
+        let mut digest = Sha256::new();
+        let key = self.key();
+        for text in [&key.user, &key.actor, &key.tool, &key.source, &key.rule] {
+            digest.update(text.len().to_be_bytes());
+            digest.update(text.as_bytes());
+        }
+        digest.update(self.position.to_be_bytes());
+        digest.update(self.fingerprint);
+        let digest: [u8; 32] = digest.finalize().into();
+        digest
+            .iter()
+            .take(12)
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
     }
 
     /// What an answer for longer than this one call would be about.
@@ -189,4 +220,31 @@ pub struct Settled {
     /// For the model, if it was refused; otherwise what is worth knowing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+/// What whoever decides for a call has decided, in the place of the process's approver.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decided {
+    pub settled: Settled,
+    /// The arguments as a person has changed them, against what they were shown.
+    pub edit: Option<Map<String, Json>>,
+}
+
+impl Decided {
+    pub fn allowed(by: ApprovedBy) -> Self {
+        Self::from(Settled {
+            allowed: true,
+            by,
+            reason: None,
+        })
+    }
+}
+
+impl From<Settled> for Decided {
+    fn from(settled: Settled) -> Self {
+        Self {
+            settled,
+            edit: None,
+        }
+    }
 }

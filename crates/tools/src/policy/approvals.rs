@@ -70,6 +70,21 @@ impl Approvals {
         }
     }
 
+    /// By an earlier answer of a person, here or in the store.
+    pub async fn remembered(&self, run: &RunId, key: &GrantKey) -> Option<ApprovedBy> {
+        self.granted(run, key).await
+    }
+
+    /// Keeps it for good. Where that fails, the answer is good for its call only, and says why.
+    pub async fn remember_for_good(&self, key: &GrantKey) -> Settled {
+        self.grant_for_good(key).await
+    }
+
+    /// Changes with every answer that covers more than one call.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.granted.subscribe()
+    }
+
     /// Forgets the answers that were given for this run.
     pub fn end_run(&self, run: &RunId) {
         self.memory().runs.remove(run);
@@ -116,7 +131,8 @@ impl Approvals {
         key: &GrantKey,
         mut granted: watch::Receiver<u64>,
     ) -> Settled {
-        let answer = tokio::time::timeout(self.timeout, self.approver.ask(request));
+        let limit = request.expires.unwrap_or(self.timeout).min(self.timeout);
+        let answer = tokio::time::timeout(limit, self.approver.ask(request));
         let mut answer = std::pin::pin!(answer);
         let answer = loop {
             tokio::select! {
@@ -130,7 +146,7 @@ impl Approvals {
         match answer {
             Err(_) => nobody(format!(
                 "nobody answered within {} whether {} may be called",
-                spoken(self.timeout),
+                spoken(limit),
                 request.tool
             )),
             Ok(Answer::Once) => allowed(ApprovedBy::Once, None),

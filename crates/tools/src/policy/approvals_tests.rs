@@ -80,6 +80,7 @@ fn verdict(decision: Decision) -> Verdict {
         decision,
         rule: "careful".into(),
         reason: None,
+        expires: None,
     }
 }
 

@@ -1,12 +1,14 @@
 //! From rules and a call to a verdict.
 
 use std::fmt;
+use std::time::Duration;
 
 use innkeeper_protocol::ToolDefinition;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::defaults;
+use super::expires::Expires;
 use super::fit::{Fit, fit, names};
 use super::rule::{self, Decision, PolicyError, Rule};
 use super::specificity::is_more_specific;
@@ -39,6 +41,9 @@ pub struct Verdict {
     pub rule: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// How long a run waits for the answer; for ever if nothing is said.
+    #[serde(skip)]
+    pub expires: Option<Duration>,
 }
 
 /// Rules of a person, and the defaults below them. The order of the rules means nothing.
@@ -48,6 +53,8 @@ pub struct Policy {
     defaults: Vec<Rule>,
     /// Why nothing is allowed.
     closed: Option<String>,
+    /// How long questions wait whose rule says nothing of it.
+    expires: Option<Expires>,
 }
 
 /// No rules: only the defaults.
@@ -73,6 +80,7 @@ impl Policy {
             rules: Vec::new(),
             defaults: Vec::new(),
             closed: Some(reason.into()),
+            expires: None,
         }
     }
 
@@ -81,7 +89,14 @@ impl Policy {
             rules,
             defaults: defaults::rules(),
             closed: None,
+            expires: None,
         }
+    }
+
+    /// How long a run waits for an answer where the rule that asks does not say.
+    pub fn with_expires(mut self, expires: Option<Expires>) -> Self {
+        self.expires = expires;
+        self
     }
 
     /// All rules, the defaults last.
@@ -95,17 +110,19 @@ impl Policy {
                 decision: Decision::Deny,
                 rule: "policy".to_owned(),
                 reason: Some(format!("the policy cannot be read: {reason}")),
+                expires: None,
             };
         }
         let decided = strictest(self.rules.iter(), question);
         let decided = decided.or_else(|| strictest(self.defaults.iter(), question));
         match decided {
-            Some(candidate) => candidate.verdict(),
+            Some(candidate) => candidate.verdict(self.expires),
             // The defaults end with a rule for everything; should they ever not, the answer is no.
             None => Verdict {
                 decision: Decision::Deny,
                 rule: "policy".to_owned(),
                 reason: Some("no rule speaks of this".to_owned()),
+                expires: None,
             },
         }
     }
@@ -183,7 +200,7 @@ impl Candidate<'_> {
         }
     }
 
-    fn verdict(&self) -> Verdict {
+    fn verdict(&self, usual: Option<Expires>) -> Verdict {
         let rule = self.rule.label();
         let reason = match &self.unknown {
             Some(why) => Some(format!(
@@ -192,10 +209,14 @@ impl Candidate<'_> {
             )),
             None => self.rule.reason.clone(),
         };
+        let expires = self.rule.expires.or(usual);
         Verdict {
             decision: self.decision(),
             rule,
             reason,
+            expires: expires
+                .filter(|_| self.decision() == Decision::Ask)
+                .map(Expires::duration),
         }
     }
 }

@@ -461,3 +461,25 @@ fn what_is_denied_whatever_the_arguments() {
     }
     assert!(Policy::closed("it is broken").forbids(&tool("T", "builtin"), "person"));
 }
+
+#[test]
+fn a_question_waits_as_long_as_its_rule_says_or_all_of_them() {
+    let rules = json!([
+        {"tool": "a", "decision": "ask", "expires": "30m"},
+        {"tool": "b", "decision": "ask"},
+        {"tool": "c", "decision": "allow"},
+    ]);
+    let rules = Policy::read(rules.as_array().unwrap().clone()).unwrap();
+    let minutes = |count: u64| Some(std::time::Duration::from_secs(count * 60));
+    let usual = rules.clone().with_expires(Some("24h".parse().unwrap()));
+    for (policy, id, waits) in [
+        (&rules, "a", minutes(30)),
+        (&rules, "b", None),
+        (&usual, "a", minutes(30)),
+        (&usual, "b", minutes(24 * 60)),
+        (&usual, "c", None),
+    ] {
+        let verdict = decide(policy, &tool(id, "builtin"), "person", &json!({}));
+        assert_eq!(verdict.expires, waits, "{id}");
+    }
+}

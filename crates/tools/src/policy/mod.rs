@@ -12,14 +12,18 @@ mod approval;
 mod approvals;
 mod decide;
 mod defaults;
+mod expires;
 mod fit;
 mod place;
 mod rule;
 mod specificity;
 
-pub use approval::{Answer, ApprovalRequest, ApprovedBy, Approver, Asker, Nobody, Settled};
+pub use approval::{
+    Answer, ApprovalRequest, ApprovedBy, Approver, Asker, Decided, Nobody, Settled,
+};
 pub use approvals::Approvals;
 pub use decide::{Policy, Question, Verdict};
+pub use expires::Expires;
 pub use rule::{Decision, PolicyError, Rule};
 
 #[cfg(test)]

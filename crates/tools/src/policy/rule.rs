@@ -6,6 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::expires::Expires;
 use super::place;
 use crate::Pattern;
 use crate::limits::{MAX_RULE_ARGUMENTS, MAX_RULE_CHARS, MAX_RULES};
@@ -58,6 +59,9 @@ pub struct Rule {
     /// Told to whoever wanted to call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// How long a question of a run waits for its answer; then it is *no*.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<Expires>,
 }
 
 impl Rule {
@@ -70,6 +74,7 @@ impl Rule {
             arguments: BTreeMap::new(),
             decision,
             reason: None,
+            expires: None,
         }
     }
 
@@ -138,6 +143,12 @@ fn checked(mut rule: Rule) -> Result<Rule, String> {
         && rule.arguments.is_empty();
     if names_nothing {
         return Err("names nothing: give it a source, a tool, an actor or arguments (tool = \"*\" for every tool)".to_owned());
+    }
+    if rule.expires.is_some() && rule.decision != Decision::Ask {
+        return Err(format!(
+            "has 'expires' although it says '{}': only a question can wait for an answer",
+            rule.decision
+        ));
     }
     for (field, text) in [("name", &rule.name), ("reason", &rule.reason)] {
         if let Some(text) = text {

@@ -16,6 +16,7 @@ use super::places::{Place, Places};
 use super::plans::{Plans, Ready};
 use super::told::{Pieces, followed};
 use super::tool_port::RunTools;
+use crate::meter::Metered;
 use crate::registry::Scope;
 use crate::{CallContext, Caller, ToolError, ToolRun};
 
@@ -138,13 +139,27 @@ impl WorkflowService {
     fn services_by(&self, run: ToolRun, leave: NodeLeave) -> Services {
         Services {
             tools: Some(Arc::new(RunTools(run.clone()))),
-            models: self.0.models.clone(),
+            models: self.models_for(&run),
             events: Some(Arc::new(RunEvents {
                 bus: self.0.bus.clone(),
                 run: run.clone(),
             })),
             host: Some(Arc::new(WorkflowHost { run, leave })),
         }
+    }
+
+    /// What a call asks is counted as its own.
+    fn models_for(&self, run: &ToolRun) -> Option<Arc<dyn ModelPort>> {
+        let models = self.0.models.clone()?;
+        let Some(meter) = run.meter.clone() else {
+            return Some(models);
+        };
+        let call = run.place.as_ref();
+        Some(Arc::new(Metered {
+            models,
+            meter,
+            call: call.and_then(|place| place.asked_as.clone()),
+        }))
     }
 
     /// Runs a plan as part of a call, under the name that is told where calls are nested.

@@ -108,6 +108,8 @@ async fn waiting_for_a_person_takes_no_time() {
         call: "a".into(),
         approval_id: "p".to_owned(),
         reason: None,
+        expires_at: None,
+        question: None,
     })
     .await;
     let long = Duration::from_secs(3_600);

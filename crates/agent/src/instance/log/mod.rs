@@ -386,6 +386,9 @@ impl RunLog {
         for input in inputs {
             let Awake { run, held } = awake;
             let before = standing(run);
+            // It makes a checkpoint of how it was, too.
+            let is_rollback = matches!(input, Input::RolledBack(_));
+            let undone = is_rollback.then(|| run.workspace().tree());
             let stamped = Stamped {
                 at,
                 input: self.addressed(input),
@@ -403,12 +406,16 @@ impl RunLog {
             if let Some(change) = kept.delivered.take() {
                 self.root_session().changed(&change, Vec::new());
             }
+            if is_rollback {
+                session.begin(run.workspace().clone());
+            }
             session.sent(&brought.blobs);
             let events = numbered(&self.0.run, place.last_seq, at, drafts);
             place.last_seq += events.len() as u64;
             let held = held.get_or_insert_with(|| Held::since(before));
             held.applied.push(stamped);
             held.events.extend(events);
+            held.trees.extend(undone);
             held.trees.extend(kept.tree);
             held.blobs.append(&mut brought.blobs);
             let is_told = !held.events.is_empty();

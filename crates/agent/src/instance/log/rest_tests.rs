@@ -308,6 +308,8 @@ async fn looking_at_the_clock_wakes_nobody() {
         call: "a".into(),
         approval_id: "p".to_owned(),
         reason: None,
+        expires_at: None,
+        question: None,
     })
     .await;
     assert_eq!(desk.log.rest().await, Rest::Rests);

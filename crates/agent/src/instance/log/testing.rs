@@ -239,6 +239,7 @@ impl Desk {
         })
         .await;
         self.feed(Input::ModelAsked {
+            oversize: None,
             keep: 0,
             add: vec![Arc::new(json!({}))],
             request: json!({}),
@@ -265,6 +266,8 @@ impl Desk {
             call: "a".into(),
             approval_id: "p".to_owned(),
             reason: None,
+            expires_at: None,
+            question: None,
         })
         .await;
     }
@@ -280,5 +283,9 @@ pub(super) fn answer() -> Input {
         call: "a".into(),
         approved: true,
         reason: None,
+        approval_id: None,
+        remember: Default::default(),
+        edit: None,
+        by: Default::default(),
     }
 }

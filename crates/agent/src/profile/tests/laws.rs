@@ -5,8 +5,10 @@ use proptest::prelude::*;
 use serde_json::{Map, Value as Json, json};
 
 use super::{comfy, read, version_1};
+use crate::limits::{MAX_REQUEST_TOKENS, MIN_REQUEST_TOKENS};
 use crate::profile::{
-    AfterCrash, AgentProfile, AgentRules, Budget, Dialect, Profiles, TextTurn, ToolDescription,
+    AfterCrash, AgentProfile, AgentRules, Budget, CompactionRules, Dialect, Profiles, TextTurn,
+    ToolDescription,
 };
 
 fn word() -> impl Strategy<Value = String> {
@@ -74,6 +76,24 @@ fn rules() -> impl Strategy<Value = AgentRules> {
             max_tokens: budget.0,
             max_cost: budget.1,
             max_wall_time_ms: budget.2,
+            max_tokens_per_tool: budget
+                .0
+                .map(|max| ("chat.search".to_owned(), max))
+                .into_iter()
+                .collect(),
+            max_cost_per_tool: budget
+                .1
+                .map(|max| ("chat.search".to_owned(), max))
+                .into_iter()
+                .collect(),
+        },
+        compaction: CompactionRules {
+            enabled: budget.0.is_none(),
+            max_request_tokens: budget
+                .0
+                .map(|max| max.clamp(MIN_REQUEST_TOKENS, MAX_REQUEST_TOKENS)),
+            model: texts.0.clone(),
+            ..CompactionRules::default()
         },
         deliberation_workflow: texts.0,
         model: texts.1,

@@ -1,6 +1,7 @@
 //! Tests of profiles, by subject.
 
 mod bad;
+mod compaction;
 mod folder;
 mod form;
 mod formats;

@@ -2,6 +2,7 @@
 
 mod apply_patch;
 mod commit;
+mod delete_file;
 mod finish;
 mod list_files;
 mod read_file;
@@ -34,6 +35,7 @@ pub fn tools(workspaces: &Workspaces) -> Vec<Tool> {
         tool(read_file::definition(), read_file::ReadFile(all())),
         tool(write_file::definition(), write_file::WriteFile(all())),
         tool(apply_patch::definition(), apply_patch::ApplyPatch(all())),
+        tool(delete_file::definition(), delete_file::DeleteFile(all())),
         tool(commit::definition(), commit::Commit(all())),
         tool(finish::definition(), finish::Finish(all())),
     ]

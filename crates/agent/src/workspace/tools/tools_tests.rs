@@ -425,3 +425,50 @@ async fn nobody_works_without_a_run_and_nothing_is_done_that_nobody_keeps() {
     assert_eq!(error.reason.as_deref(), Some("workspace.no_run"));
     assert!(house.workspaces.is_empty());
 }
+
+#[tokio::test]
+async fn a_file_is_deleted_by_whoever_has_read_it() {
+    const DELETE: &str = "workspace.delete_file";
+    let house = House::new(&[("persist/a.md", "old"), ("output/b/c.md", "")]);
+    let path = |path: &str| json!({"path": path});
+    for (given, code, reason) in [
+        (
+            "persist/a.md",
+            Code::WorkspaceWriteRequiresRead,
+            "delete_requires_read",
+        ),
+        (
+            "persist/x.md",
+            Code::WorkspaceFileNotFound,
+            "file_not_found",
+        ),
+        (
+            "output/b",
+            Code::WorkspacePathIsDirectory,
+            "path_is_directory",
+        ),
+        ("output", Code::WorkspacePathDenied, "path_not_writable"),
+        ("../a.md", Code::WorkspacePathDenied, "invalid_path"),
+        ("input/a.md", Code::WorkspacePathDenied, "path_not_visible"),
+    ] {
+        let expected = (code, format!("workspace.{reason}"));
+        assert_eq!(
+            house.refused(DELETE, path(given)).await,
+            expected,
+            "{given}"
+        );
+    }
+    house.call(READ, path("persist/a.md")).await.unwrap();
+    let added = json!({"path": "persist/a.md", "content": "!", "mode": "append"});
+    house.call(WRITE, added).await.unwrap();
+    // It knows what it has added.
+    let answer = house.call(DELETE, path("persist/a.md")).await.unwrap();
+    assert_eq!(answer["path"], "persist/a.md");
+    assert_eq!(house.session.file("persist/a.md"), None);
+    let again = house.refused(DELETE, path("persist/a.md")).await;
+    assert_eq!(again.1, "workspace.file_not_found");
+    // There is nothing that would have to be read before it is there again.
+    let anew = json!({"path": "persist/a.md", "content": "new"});
+    house.call(WRITE, anew).await.unwrap();
+    assert_eq!(house.text_of("persist/a.md").await, "new");
+}

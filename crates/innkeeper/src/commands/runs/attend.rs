@@ -1,6 +1,7 @@
 //! Stays with a run until it is over: shows what happens, is the host that it publishes to, tells it what the person types,
 //! and stops it at Ctrl-C.
 
+mod asking;
 mod publish;
 
 use std::collections::VecDeque;
@@ -15,10 +16,12 @@ use innkeeper_store::journal::{EventRange, Followed, Follower};
 use innkeeper_store::{Store, StoreError};
 use serde::Serialize;
 
+use self::asking::Questions;
 use super::memory::Memory;
 use super::speech::Speech;
 use super::summary::Summary;
 use super::timeline::Timeline;
+use crate::approve::Approve;
 use crate::ask::{Asking, somebody_is_there};
 use crate::commands::Ended;
 use crate::failure::{Failure, RunFault, Said, cause, in_words};
@@ -48,6 +51,7 @@ pub(super) struct Attendant<'s> {
     memory: Memory,
     published: u64,
     interrupted: bool,
+    questions: Questions,
 }
 
 /// A line of `--json`.
@@ -70,6 +74,8 @@ pub(super) struct Attended<'s> {
     pub(super) timeline: Timeline,
     /// Whether a line that is typed is for this run.
     pub(super) hears: bool,
+    /// How its questions are answered.
+    pub(super) approve: Approve,
 }
 
 impl<'s> Attendant<'s> {
@@ -95,6 +101,7 @@ impl<'s> Attendant<'s> {
             memory: Memory::new(of.store),
             published: record.commit_count,
             interrupted: false,
+            questions: Questions::new(of.approve),
         })
     }
 
@@ -116,7 +123,10 @@ impl<'s> Attendant<'s> {
 
     async fn watched(mut self, handle: &RunHandle, stop: &Stop) -> Result<Ended, Failure> {
         let followed = match self.begin(handle) {
-            Ok(()) => self.follow(stop).await,
+            Ok(()) => match self.find_questions().await {
+                Ok(()) => self.follow(stop).await,
+                failed => failed,
+            },
             Err(failure) => Err(failure),
         };
         self.timeline.end_line();
@@ -220,8 +230,13 @@ impl<'s> Attendant<'s> {
         let mut ticks = tokio::time::interval(WATCH_EVERY);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
         loop {
+            // What led to a question is shown before it is put.
+            if self.queue.is_empty() && self.held.is_none() {
+                self.put_question();
+            }
             // While somebody is asked, nothing is written around the question.
-            let shows = !Asking::is_under_way();
+            let asks = self.questions.is_asking();
+            let shows = !asks && !Asking::is_under_way();
             // In this order: words come before what came of them.
             tokio::select! {
                 biased;
@@ -243,11 +258,17 @@ impl<'s> Attendant<'s> {
                         self.hear(&event).await?;
                     }
                 }
-                followed = self.events.next(), if shows && self.queue.is_empty() => match followed {
-                    Followed::Events(events) => self.queue.extend(events),
+                said = self.questions.said(), if asks => self.answered(said).await?,
+                // Also while something is asked: somebody may answer it elsewhere.
+                followed = self.events.next(), if self.queue.is_empty() || (asks && self.queue.len() < EVENTS_PAGE) => match followed {
+                    Followed::Events(events) => {
+                        events.iter().for_each(|event| self.hear_answer(&event.kind));
+                        self.queue.extend(events);
+                    }
                     // What was missed is read from disk.
                     Followed::Lagged { .. } => {}
-                    Followed::End => return Ok(()),
+                    // Something may have been heard and not shown.
+                    Followed::End => return self.rest().await,
                     Followed::Failed(error) => return Err(error.into()),
                 },
                 handle = &mut left, if !is_left => {
@@ -264,7 +285,9 @@ impl<'s> Attendant<'s> {
                 }
                 heard = next_line(&mut self.typed), if shows => self.typed_in(heard).await,
                 // Somebody may have begun or ended to ask.
-                _ = ticks.tick() => {}
+                _ = ticks.tick() => if shows && self.queue.is_empty() && self.waits_for_others().await? {
+                    return Ok(());
+                },
             }
         }
     }
@@ -325,6 +348,7 @@ impl<'s> Attendant<'s> {
                 }
             }
             RunEventKind::ChatCommitRequested(commit) => self.publish(commit).await,
+            RunEventKind::ToolCallAwaitingApproval(call) => self.see_question(&call.call_id).await,
             RunEventKind::PersistentStateMetadataUpdateRequested(update) => {
                 // There is no message to write it into: what is on the screen stays as it is.
                 let id = &update.update_id;

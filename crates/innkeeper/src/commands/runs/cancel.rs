@@ -115,7 +115,7 @@ pub(super) async fn deleted(
             return Ok(was_there);
         };
         was_there = true;
-        let is_over = record.status.is_terminal();
+        let is_over = record.status.is_terminal() || record.is_slim;
         if let Some(_lock) = elsewhere.claimed().await? {
             if !is_over {
                 runtime.cancel(run).await?;
@@ -139,7 +139,7 @@ pub(super) async fn deleted(
 
 /// The process that drives the runs, as long as there is one. It may be gone when a message arrives, so both ways are
 /// tried until one has led somewhere.
-struct Elsewhere<'r> {
+pub(super) struct Elsewhere<'r> {
     runtime: &'r AgentRuntime,
     store: &'r Store,
     run: &'r RunId,
@@ -149,7 +149,7 @@ struct Elsewhere<'r> {
 }
 
 impl<'r> Elsewhere<'r> {
-    fn new(runtime: &'r AgentRuntime, store: &'r Store, run: &'r RunId) -> Self {
+    pub(super) fn new(runtime: &'r AgentRuntime, store: &'r Store, run: &'r RunId) -> Self {
         Self {
             runtime,
             store,
@@ -160,7 +160,7 @@ impl<'r> Elsewhere<'r> {
     }
 
     /// Nobody drives the runs: they are ours.
-    async fn claimed(&self) -> Result<Option<innkeeper_store::HomeLock>, Failure> {
+    pub(super) async fn claimed(&self) -> Result<Option<innkeeper_store::HomeLock>, Failure> {
         match self.store.claim_home().await {
             Ok(lock) => {
                 // What nobody has read must not hit the run when it is resumed.
@@ -174,8 +174,16 @@ impl<'r> Elsewhere<'r> {
         }
     }
 
+    /// It must not be told when nobody expects it any more.
+    pub(super) async fn withdraw(&self) -> Result<(), Failure> {
+        match self.left {
+            Some((_, number)) => Ok(self.store.control().settle(&[number]).await?),
+            None => Ok(()),
+        }
+    }
+
     /// Says it, once, and waits a little. Not if it has been waited for long enough.
-    async fn told(&mut self, message: &RunMessage) -> Result<bool, Failure> {
+    pub(super) async fn told(&mut self, message: &RunMessage) -> Result<bool, Failure> {
         let is_left = match &self.left {
             Some((said, number)) if said == message => {
                 let before = number.saturating_sub(1);

@@ -116,10 +116,15 @@ fn why(checkpoint: &CheckpointView, screen: &Screen) -> String {
     }
     let word = match checkpoint.reason.as_str() {
         "tool_workspace_write" => screen.pick("written", "写入"),
+        "tool_workspace_delete" => screen.pick("deleted", "删除"),
         "tool_workspace_patch" => screen.pick("patched", "修补"),
+        "tool_state_update" => screen.pick("private state", "私有状态"),
         "chat_commit" => screen.pick("published", "发布"),
         "direct_output_capture" => screen.pick("answer kept", "保留回答"),
         "requested" => screen.pick("asked for", "应要求"),
+        "before_rollback" => screen.pick("before it was rolled back", "退回之前"),
+        "rollback" => screen.pick("rolled back", "退回"),
+        "fork" => screen.pick("branched off", "分出"),
         other => other,
     };
     word.to_owned()

@@ -1,7 +1,7 @@
 //! `innkeeper runs diff`: what a run has changed. In a pipe it is a patch; what it cannot say stands in lines with `#`.
 
-use innkeeper_agent::instance::{DiffEnd, DiffQuery, RunDiff};
-use innkeeper_agent::workspace::diff::{DiffNote, FileDiff, FileStatus};
+use innkeeper_agent::instance::{DiffEnd, DiffQuery};
+use innkeeper_agent::workspace::diff::{DiffNote, DiffTotals, FileDiff, FileStatus};
 
 use super::find::{find, reading};
 use crate::cli::RunsDiffArgs;
@@ -25,20 +25,34 @@ pub(super) fn run(args: &RunsDiffArgs, home: &Home, screen: &Screen) -> Result<E
         screen.document(&diff)?;
         return Ok(Ended::Done);
     }
-    if diff.files.is_empty() {
-        screen.note("Nothing is different", "没有不同");
-        return Ok(Ended::Done);
-    }
-    match args.stat {
-        true => stat(&diff, screen)?,
-        false => lines(&diff, screen)?,
-    }
+    let compared = Compared {
+        files: &diff.files,
+        totals: &diff.totals,
+    };
+    print(&compared, args.stat, screen)?;
     Ok(Ended::Done)
 }
 
-fn stat(diff: &RunDiff, screen: &Screen) -> Result<(), Failure> {
+/// What is different, whatever was compared.
+pub(super) struct Compared<'d> {
+    pub(super) files: &'d [FileDiff],
+    pub(super) totals: &'d DiffTotals,
+}
+
+pub(super) fn print(diff: &Compared<'_>, counts: bool, screen: &Screen) -> Result<(), Failure> {
+    if diff.files.is_empty() {
+        screen.note("Nothing is different", "没有不同");
+        return Ok(());
+    }
+    match counts {
+        true => stat(diff, screen),
+        false => lines(diff, screen),
+    }
+}
+
+fn stat(diff: &Compared<'_>, screen: &Screen) -> Result<(), Failure> {
     let mut table = Table::plain();
-    for file in &diff.files {
+    for file in diff.files {
         let counted = match (file.added_lines, file.removed_lines) {
             (Some(added), Some(removed)) => format!("+{added} -{removed}"),
             _ => String::new(),
@@ -53,7 +67,7 @@ fn stat(diff: &RunDiff, screen: &Screen) -> Result<(), Failure> {
         table.row([status(file.status, screen), &counted, &path, note]);
     }
     screen.table(&table)?;
-    let totals = &diff.totals;
+    let totals = diff.totals;
     let files = totals.added + totals.modified + totals.deleted + totals.renamed;
     let (added, removed) = (totals.added_lines, totals.removed_lines);
     screen.text(&screen.pick(
@@ -65,8 +79,8 @@ fn stat(diff: &RunDiff, screen: &Screen) -> Result<(), Failure> {
     ))
 }
 
-fn lines(diff: &RunDiff, screen: &Screen) -> Result<(), Failure> {
-    for file in &diff.files {
+fn lines(diff: &Compared<'_>, screen: &Screen) -> Result<(), Failure> {
+    for file in diff.files {
         let about = about(file, screen);
         if let Some(about) = &about {
             screen.painted(&[(Colour::Aside, about)])?;
@@ -113,7 +127,7 @@ fn colour(number: usize, line: &str) -> Colour {
     }
 }
 
-fn status(status: FileStatus, screen: &Screen) -> &'static str {
+pub(super) fn status(status: FileStatus, screen: &Screen) -> &'static str {
     match status {
         FileStatus::Added => screen.pick("added", "新增"),
         FileStatus::Modified => screen.pick("modified", "修改"),

@@ -60,15 +60,21 @@ async fn write<W: Write, F: Fn(io::Error) -> Failure>(
     out: &mut Document<W, F>,
 ) -> Result<(), Failure> {
     let record = reader.record(run).await?;
-    let state = reader.state(run).await?;
+    // Of a slim run there is what happened, and nothing to put beside it.
+    let state = match record.is_slim {
+        true => None,
+        false => Some(reader.state(run).await?),
+    };
     out.raw("{")?;
     out.field("format", &FORMAT)?;
     out.field("version", &VERSION)?;
     out.field("record", &record)?;
-    out.field("created", state.created())?;
-    out.field("spent", state.spent())?;
-    out.field("failure", &state.failure())?;
-    out.field("commits", &state.commits().collect::<Vec<_>>())?;
+    if let Some(state) = &state {
+        out.field("created", state.created())?;
+        out.field("spent", state.spent())?;
+        out.field("failure", &state.failure())?;
+        out.field("commits", &state.commits().collect::<Vec<_>>())?;
+    }
 
     out.list("events")?;
     let mut seen = 0;
@@ -84,6 +90,10 @@ async fn write<W: Write, F: Fn(io::Error) -> Failure>(
     }
     out.end_list()?;
 
+    let Some(state) = state else {
+        out.raw("\n}\n")?;
+        return out.flush();
+    };
     out.list("turns")?;
     let mut turns = reader.turns(run).await?;
     while let Some(turn) = turns.next().await? {

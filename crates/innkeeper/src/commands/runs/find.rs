@@ -27,7 +27,7 @@ pub(super) fn reading<T>(
     })
 }
 
-pub(super) async fn find(reader: &RunReader, given: &str) -> Result<RunId, Failure> {
+pub(in crate::commands) async fn find(reader: &RunReader, given: &str) -> Result<RunId, Failure> {
     let given = given.trim();
     if given == LAST {
         let newest = RunFilter {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use innkeeper_agent::AgentRuntime;
+use innkeeper_agent::instance::RetentionSettings;
 use innkeeper_store::{HomeLock, Store};
 use innkeeper_tools::policy::Approver;
 use tokio::task::JoinHandle;
@@ -54,6 +55,11 @@ impl House {
             let _ = mailbox.attend().await;
         });
         Ok((runtime, mailbox, lock))
+    }
+
+    /// What its owner has laid down.
+    pub(super) fn retention(&self) -> RetentionSettings {
+        self.platform.retention
     }
 
     pub(super) fn store(&self) -> &Store {

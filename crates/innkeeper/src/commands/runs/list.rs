@@ -57,10 +57,15 @@ pub(super) fn run(args: &RunsListArgs, home: &Home, screen: &Screen) -> Result<E
         false => usize::MAX,
     };
     for run in &runs {
+        let slim = screen.pick("slim", "精简");
+        let status = match run.is_slim {
+            true => format!("{}, {slim}", status_word(run.status, screen.lang)),
+            false => status_word(run.status, screen.lang).to_owned(),
+        };
         let id: String = run.run_id.as_str().chars().take(chars).collect();
         table.row([
             id.as_str(),
-            status_word(run.status, screen.lang),
+            &status,
             run.profile_id.as_ref().map_or("", |id| id.as_str()),
             &moment(run.created_at),
             &run.last_seq.to_string(),

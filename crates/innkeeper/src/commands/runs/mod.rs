@@ -6,6 +6,7 @@
 //! end.
 
 mod agents;
+mod approve;
 mod attend;
 mod cancel;
 mod checkpoints;
@@ -14,13 +15,19 @@ mod diff;
 mod events;
 mod export;
 mod find;
+mod fork;
 mod guide;
 mod house;
 mod list;
 mod memory;
+mod prune;
+mod question;
+mod recall;
 mod resume;
+mod rollback;
 mod show;
 mod speech;
+mod spending;
 mod start;
 mod summary;
 mod timeline;
@@ -34,6 +41,7 @@ use crate::home::Home;
 use crate::output::Screen;
 
 pub(super) use delete::agreed;
+pub(super) use find::find;
 
 pub(crate) fn start(args: &RunArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
     match &args.resume {
@@ -49,10 +57,15 @@ pub(crate) fn run(command: &RunsCommand, home: &Home, screen: &Screen) -> Result
         RunsCommand::Events(args) => events::run(args, home, screen),
         RunsCommand::Checkpoints(args) => checkpoints::run(args, home, screen),
         RunsCommand::Diff(args) => diff::run(args, home, screen),
+        RunsCommand::Rollback(args) => rollback::run(args, home, screen),
+        RunsCommand::Fork(args) => fork::run(args, home, screen),
         RunsCommand::Resume(args) => resume::run(args, home, screen),
         RunsCommand::Guide(args) => guide::run(args, home, screen),
+        RunsCommand::Approve(args) => approve::run(args, home, screen),
         RunsCommand::Cancel(args) => cancel::run(args, home, screen),
         RunsCommand::Export(args) => export::run(args, home, screen),
         RunsCommand::Delete(args) => delete::run(args, home, screen),
+        RunsCommand::Prune(args) => prune::run(args, home, screen),
+        RunsCommand::Memory(command) => recall::run(command, home, screen),
     }
 }

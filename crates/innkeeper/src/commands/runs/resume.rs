@@ -10,6 +10,7 @@ use super::find::find;
 use super::house::House;
 use super::start::{approve, said};
 use super::timeline::Timeline;
+use crate::approve::Approve;
 use crate::cli::{RunArgs, RunsResumeArgs};
 use crate::commands::Ended;
 use crate::failure::{Failure, shown};
@@ -18,14 +19,14 @@ use crate::output::Screen;
 use crate::runtime::{Stop, block_on};
 
 pub(super) fn run(args: &RunsResumeArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
-    let approver = approve(args.yes, false).approver(screen);
+    let approve = approve(args.yes, false);
     block_on(async {
-        let house = House::open(home, approver, screen).await?;
+        let house = House::open(home, approve.approver(screen), screen).await?;
         let stop = Stop::default();
         stop.listen();
         let ended = match &args.run {
-            Some(run) => one(&house, run, args.rounds, None, &stop, screen).await,
-            None => all(&house, &stop, screen).await,
+            Some(run) => one(&house, run, (args.rounds, None), approve, &stop, screen).await,
+            None => all(&house, approve, &stop, screen).await,
         };
         let closed = house.close(screen).await;
         let ended = ended?;
@@ -41,12 +42,12 @@ pub(super) fn with_message(
 ) -> Result<Ended, Failure> {
     let takes_stdin = args.first.as_deref() == Some("-");
     let message = args.first.clone().map(said).transpose()?;
-    let approver = approve(args.yes, takes_stdin).approver(screen);
+    let approve = approve(args.yes, takes_stdin);
     block_on(async {
-        let house = House::open(home, approver, screen).await?;
+        let house = House::open(home, approve.approver(screen), screen).await?;
         let stop = Stop::default();
         stop.listen();
-        let ended = one(&house, run, None, message, &stop, screen).await;
+        let ended = one(&house, run, (None, message), approve, &stop, screen).await;
         let closed = house.close(screen).await;
         let ended = ended?;
         closed.map(|()| ended)
@@ -56,8 +57,8 @@ pub(super) fn with_message(
 async fn one(
     house: &House,
     given: &str,
-    rounds: Option<u32>,
-    message: Option<String>,
+    (rounds, message): (Option<u32>, Option<String>),
+    approve: Approve,
     stop: &Stop,
     screen: &Screen,
 ) -> Result<Ended, Failure> {
@@ -72,6 +73,7 @@ async fn one(
         screen,
         timeline: Timeline::new(screen),
         hears: true,
+        approve,
     });
     let handle = RunHandle::from(&runtime.record(&run).await?);
     attendant.await?.attend(&handle, stop).await
@@ -115,7 +117,12 @@ async fn take_up(
 }
 
 /// All that have no end, side by side.
-async fn all(house: &House, stop: &Stop, screen: &Screen) -> Result<Ended, Failure> {
+async fn all(
+    house: &House,
+    approve: Approve,
+    stop: &Stop,
+    screen: &Screen,
+) -> Result<Ended, Failure> {
     let runtime = &house.runtime;
     let unfinished = runtime.journal().unfinished().await?;
     if unfinished.is_empty() {
@@ -160,6 +167,7 @@ async fn all(house: &House, stop: &Stop, screen: &Screen) -> Result<Ended, Failu
                 false => Timeline::of(screen, name),
             },
             hears: name.is_empty(),
+            approve,
         });
         attendant.await?.attend(&record.into(), stop).await
     });

@@ -1,13 +1,15 @@
 //! `innkeeper runs show`: a run as a whole, one of its turns, or one of its files.
 
-use innkeeper_agent::instance::{ModelTurnView, RunReader};
+use innkeeper_agent::instance::{ModelTurnView, RunReader, pending_in};
 use innkeeper_agent::run::AgentRun;
 use innkeeper_protocol::event::{InvocationId, RunEvent, RunEventKind, RunId, TaskId};
 use innkeeper_store::journal::{EventRange, RunRecord};
 use serde_json::{Value as Json, json};
 
 use super::agents;
+use super::approve;
 use super::find::{find, reading};
+use super::spending;
 use super::summary::answer;
 use super::words::{complaint, duration, moment, status_word};
 use crate::cli::RunsShowArgs;
@@ -46,6 +48,9 @@ pub(super) fn run(args: &RunsShowArgs, home: &Home, screen: &Screen) -> Result<E
 
 async fn whole(reader: &RunReader, run: &RunId, screen: &Screen) -> Result<(), Failure> {
     let record = reader.record(run).await?;
+    if record.is_slim {
+        return slim(reader, &record, screen).await;
+    }
     let state = reader.state(run).await?;
     let events = last_events(reader, run, &record).await?;
     if screen.json {
@@ -62,13 +67,25 @@ async fn whole(reader: &RunReader, run: &RunId, screen: &Screen) -> Result<(), F
             "commits": state.commits().collect::<Vec<_>>(),
             "pendingCommit": state.pending_commit(),
             "timeline": state.timeline(),
+            "pendingApprovals": pending_in(&state),
         }));
     }
     screen.table(&about(&record, &state, screen))?;
+    let waiting = pending_in(&state);
+    let waiting = (!waiting.is_empty()).then(|| approve::table(&waiting, screen));
+    section(
+        screen,
+        "Waits for an answer (innkeeper runs approve)",
+        "等待回答（innkeeper runs approve）",
+        &waiting,
+    )?;
     let agents = agents::tree(&state.timeline(), screen);
     section(screen, "Agents", "智能体", &agents)?;
     section(screen, "Turns", "各轮", &turn_table(&events, screen))?;
     section(screen, "Calls", "调用", &call_table(&events, screen))?;
+    let (models, tools) = spending::tables(state.spent(), screen.lang);
+    section(screen, "Models asked by", "谁询问了模型", &models)?;
+    section(screen, "Tools", "工具", &tools)?;
     section(screen, "Files", "文件", &file_table(&state))?;
     section(screen, "Published", "已发布", &commit_table(&state))?;
     if let Some(answer) = answer(&state) {
@@ -81,6 +98,40 @@ async fn whole(reader: &RunReader, run: &RunId, screen: &Screen) -> Result<(), F
             &format!("事件 {first} 之前的各轮和调用未显示；innkeeper runs events {run} --after 0"),
         );
     }
+    Ok(())
+}
+
+/// Of a run of which only what happened is kept.
+async fn slim(reader: &RunReader, record: &RunRecord, screen: &Screen) -> Result<(), Failure> {
+    let events = last_events(reader, &record.run_id, record).await?;
+    if screen.json {
+        return screen.document(&json!({
+            "record": record, "turns": turns(&events), "calls": calls(&events),
+        }));
+    }
+    let lang = screen.lang;
+    let mut table = Table::plain().wrapped();
+    let mut row = |english: &str, chinese: &str, value: &str| {
+        table.told([lang.pick(english, chinese), value]);
+    };
+    row("run", "运行", record.run_id.as_str());
+    row("status", "状态", status_word(record.status, lang));
+    row("about", "内容", &record.title);
+    let profile = record.profile_id.as_ref();
+    row("profile", "配置", profile.map_or("", |id| id.as_str()));
+    row("begun", "开始", &moment(record.created_at));
+    if let Some(ended) = record.terminal_at {
+        row("ended", "结束", &moment(ended));
+    }
+    row("events", "事件", &record.last_seq.to_string());
+    row("workspace", "工作区", record.workspace_id.as_str());
+    screen.table(&table)?;
+    section(screen, "Turns", "各轮", &turn_table(&events, screen))?;
+    section(screen, "Calls", "调用", &call_table(&events, screen))?;
+    screen.note(
+        "This run was slimmed: what happened is kept; its requests, answers and files are not",
+        "这次运行已精简：经过仍保留，请求、回答和文件已不在",
+    );
     Ok(())
 }
 
@@ -156,8 +207,8 @@ fn about(record: &RunRecord, state: &AgentRun, screen: &Screen) -> Table {
     row("rounds", "轮数", &rounds);
     row("calls", "调用", &spent.calls.to_string());
     row("tokens", "词元", &spent.tokens.to_string());
-    if spent.cost > 0.0 {
-        row("cost", "费用", &format!("${:.4}", spent.cost));
+    if let Some(cost) = spending::cost(spent.cost, spent.unpriced, lang) {
+        row("cost", "费用", &cost);
     }
     row("at work", "用时", &duration(spent.worked_ms));
     row("events", "事件", &record.last_seq.to_string());

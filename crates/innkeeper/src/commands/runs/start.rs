@@ -6,6 +6,7 @@ use innkeeper_protocol::event::Presentation;
 
 use super::attend::{Attendant, Attended};
 use super::house::House;
+use super::prune::tidy;
 use super::timeline::Timeline;
 use super::{Ended, project};
 use crate::approve::Approve;
@@ -24,18 +25,22 @@ pub(super) fn run(args: &RunArgs, home: &Home, screen: &Screen) -> Result<Ended,
         profile_id: Some(profile),
         prompt: Some(StartPrompt::Message(said(message)?)),
         model: args.model.clone(),
+        stable_chat_id: args.chat.clone(),
         protocol: args.protocol.map(Into::into),
         max_rounds: args.max_rounds,
         presentation: args.background.then_some(Presentation::Background),
         project: project(&args.project)?,
         ..StartRun::default()
     };
-    let approver = approve(args.yes, takes_stdin).approver(screen);
+    let approve = approve(args.yes, takes_stdin);
     block_on(async {
-        let house = House::open(home, approver, screen).await?;
+        let house = House::open(home, approve.approver(screen), screen).await?;
         let stop = Stop::default();
         stop.listen();
-        let ended = drive(&house, asked, &stop, screen).await;
+        let ended = drive(&house, asked, approve, &stop, screen).await;
+        if !stop.asked.is_cancelled() {
+            tidy(&house.runtime, house.retention(), screen).await;
+        }
         let closed = house.close(screen).await;
         let ended = ended?;
         closed.map(|()| ended)
@@ -45,6 +50,7 @@ pub(super) fn run(args: &RunArgs, home: &Home, screen: &Screen) -> Result<Ended,
 async fn drive(
     house: &House,
     asked: StartRun,
+    approve: Approve,
     stop: &Stop,
     screen: &Screen,
 ) -> Result<Ended, Failure> {
@@ -58,6 +64,7 @@ async fn drive(
         screen,
         timeline: Timeline::new(screen),
         hears: true,
+        approve,
     });
     attendant.await?.attend(&handle, stop).await
 }

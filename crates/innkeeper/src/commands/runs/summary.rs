@@ -1,10 +1,11 @@
 //! What is said of a run when it is over, or is left.
 
-use innkeeper_agent::instance::RunReader;
+use innkeeper_agent::instance::{RunReader, pending_in};
 use innkeeper_agent::run::AgentRun;
 use innkeeper_protocol::event::{RunId, RunStatus};
 use serde_json::{Value as Json, json};
 
+use super::spending;
 use super::words::{duration, status_name, status_word};
 use crate::commands::Ended;
 use crate::failure::{Failure, RunFault};
@@ -54,11 +55,14 @@ impl Summary {
             "calls": spent.calls,
             "tokens": spent.tokens,
             "cost": spent.cost,
+            "unpricedRequests": spent.unpriced,
+            "spent": spent,
             "workedMs": spent.worked_ms,
             "commitCount": self.state.commit_count(),
             "lastSeq": self.last_seq,
             "answer": self.answer(),
             "failure": self.state.failure(),
+            "pendingApprovals": pending_in(&self.state),
         })
     }
 
@@ -81,11 +85,11 @@ impl Summary {
         if spent.tokens > 0 {
             parts.push(counted(spent.tokens, lang, ("token", "tokens"), "个词元"));
         }
-        if spent.cost > 0.0 {
-            parts.push(format!("${:.4}", spent.cost));
-        }
+        parts.extend(spending::cost(spent.cost, spent.unpriced, lang));
         parts.push(duration(spent.worked_ms));
+        let waits = self.state.asking().next().is_some();
         let look = match self.status() {
+            _ if waits => format!("innkeeper runs approve {run}"),
             // Whoever did so knows why, and may be about to delete it.
             _ if elsewhere => return parts.join(" · "),
             RunStatus::Completed => format!("innkeeper runs show {run}"),

@@ -97,6 +97,11 @@ impl Timeline {
         timeline
     }
 
+    /// Before each line, where several runs are shown.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Whether what the model says is shown while it is said.
     pub(super) fn is_live(&self) -> bool {
         matches!(self.way, Way::Live | Way::Woven)

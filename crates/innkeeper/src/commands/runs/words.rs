@@ -177,6 +177,21 @@ pub(super) fn line(event: &RunEvent, lang: Lang) -> Option<Line> {
             );
             Line::new("✗", if failed.will_retry { Warning } else { Bad }, said)
         }
+        Kind::ContextCompacted(made) => {
+            let (from, to) = (made.tokens_before, made.tokens_after);
+            let said = lang.pick(
+                format!(
+                    "{} older {} gave way to a summary: about {from} → {to} tokens",
+                    made.dropped_count,
+                    plural(made.dropped_count == 1, "message", "messages"),
+                ),
+                format!(
+                    "{} 条较早的消息已压缩为摘要：约 {from} → {to} 个词元",
+                    made.dropped_count
+                ),
+            );
+            Line::new("⇣", Quiet, said)
+        }
         Kind::ModelCallRetryScheduled(retry) => {
             let after = duration(retry.interval_ms);
             let said = lang.pick(
@@ -301,6 +316,14 @@ pub(super) fn line(event: &RunEvent, lang: Lang) -> Option<Line> {
             Plain,
             lang.pick("taken up again where it was", "从原处继续"),
         ),
+        Kind::RunRolledBack(back) => Line::new(
+            "↺",
+            Warning,
+            lang.pick(
+                format!("rolled back to {}", back.checkpoint_id),
+                format!("退回到 {}", back.checkpoint_id),
+            ),
+        ),
         Kind::RunResumed(_) => Line::new("↻", Plain, lang.pick("resumed", "继续运行")),
         Kind::RunPaused(_) => Line::new(
             "‖",
@@ -361,6 +384,20 @@ pub(super) fn line(event: &RunEvent, lang: Lang) -> Option<Line> {
                 format!("从现在起由 {agent} 负责这次运行"),
             );
             Line::new("⇒", Plain, said)
+        }
+        Kind::StateUpdated(state) => {
+            let (version, paths) = (state.version, state.paths.join(", "));
+            let said = match state.scope.as_str() {
+                "world" => lang.pick(
+                    format!("world state, version {version}: {paths}"),
+                    format!("世界状态，版本 {version}：{paths}"),
+                ),
+                _ => lang.pick(
+                    format!("private state, version {version}: {paths}"),
+                    format!("私有状态，版本 {version}：{paths}"),
+                ),
+            };
+            Line::new("✎", Plain, said)
         }
         Kind::WorkspaceFileDeleted(file) => {
             let path = &file.path;

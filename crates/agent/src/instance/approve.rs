@@ -1,0 +1,304 @@
+//! What people say to the questions of runs, and which of them wait.
+//!
+//! The journal of a run is the one place where its questions and their answers stand. So they can be answered whoever
+//! drives the run, and also where nobody does.
+
+use std::sync::Arc;
+
+use innkeeper_protocol::ErrorCode;
+use innkeeper_protocol::event::{CallId, RunId, RunStatus};
+use innkeeper_store::journal::RunFilter;
+use innkeeper_tools::limits::MAX_APPROVAL_REASON_CHARS;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use super::AgentError;
+use super::drive::AgentInstance;
+use super::log::RecordError;
+use super::reading::RunReader;
+use super::runtime::AgentRuntime;
+use crate::limits::MAX_ASKING_RUNS;
+use crate::run::approval::expired;
+use crate::run::{AgentRun, AnsweredBy, Edit, Input, Question, Remember, Why};
+
+/// A person's answer to the question that a call waits with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApproveToolCall {
+    #[serde(rename = "runId")]
+    pub run: RunId,
+    #[serde(rename = "callId")]
+    pub call: CallId,
+    /// Only if the call waits with this very question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval_id: Option<String>,
+    pub approved: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    #[serde(default)]
+    pub remember: Remember,
+    /// In the place of those that were shown. A value that is left as it was shown stays what it really is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Map<String, Json>>,
+}
+
+impl ApproveToolCall {
+    pub fn new(run: RunId, call: CallId, approved: bool) -> Self {
+        Self {
+            run,
+            call,
+            approval_id: None,
+            approved,
+            reason: None,
+            remember: Remember::Once,
+            arguments: None,
+        }
+    }
+}
+
+/// The answer that counts.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalReceipt {
+    pub run_id: RunId,
+    pub call_id: CallId,
+    pub approval_id: String,
+    pub approved: bool,
+    pub remember: Remember,
+    pub arguments_edited: bool,
+}
+
+/// A question that nobody has answered.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PendingApproval {
+    pub run_id: RunId,
+    pub call_id: CallId,
+    pub approval_id: String,
+    /// The tool as the model called it.
+    pub name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    pub asked_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// What can be answered: `once`, `run`, `always`, `deny`, `edit`.
+    pub decisions: Vec<&'static str>,
+    #[serde(flatten)]
+    pub question: Option<Arc<Question>>,
+}
+
+/// Of one run, in the order of its calls; those of agents that work for others come last.
+pub fn pending_in(run: &AgentRun) -> Vec<PendingApproval> {
+    let children = run.children();
+    let of_children = children.iter().flat_map(|(_, child)| child.run().asking());
+    let open = run
+        .asking()
+        .chain(of_children)
+        .filter_map(|call| Some((call, call.open_question()?)));
+    open.map(|(call, asked)| PendingApproval {
+        run_id: run.run_id().clone(),
+        call_id: call.call.clone(),
+        approval_id: asked.id.clone(),
+        name: call.tool.clone(),
+        reason: asked.reason.clone(),
+        asked_at: asked.asked_at,
+        expires_at: asked.expires_at,
+        decisions: match &asked.question {
+            Some(question) => question.decisions(),
+            None => vec!["once", "deny"],
+        },
+        question: asked.question.clone(),
+    })
+    .collect()
+}
+
+impl RunReader {
+    /// What waits for an answer: of one run, or of all, the newest run first.
+    pub async fn pending_approvals(
+        &self,
+        run: Option<&RunId>,
+    ) -> Result<Vec<PendingApproval>, AgentError> {
+        if let Some(run) = run {
+            return Ok(pending_in(&self.state(run).await?));
+        }
+        let mut all = Vec::new();
+        let mut filter = RunFilter {
+            statuses: vec![RunStatus::AwaitingApproval],
+            ..RunFilter::default()
+        };
+        let mut seen = 0;
+        loop {
+            let page = self.list(&filter).await?;
+            for record in &page.runs {
+                seen += 1;
+                // One that cannot be read does not hide the others.
+                if let Ok(state) = self.state(&record.run_id).await {
+                    all.extend(pending_in(&state));
+                }
+            }
+            match page.next {
+                Some(next) if seen < MAX_ASKING_RUNS => filter.before = Some(next),
+                _ => return Ok(all),
+            }
+        }
+    }
+}
+
+/// What becomes of a run that nobody drives, once a question of it is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Then {
+    /// It is driven on here.
+    GoesOn,
+    /// Its journal has the answer; it goes on when somebody takes it up.
+    StaysAsItIs,
+}
+
+impl AgentRuntime {
+    /// Answers the question that a call waits with, and drives the run on. The same answer twice is one.
+    pub async fn approve(&self, answer: ApproveToolCall) -> Result<ApprovalReceipt, AgentError> {
+        self.answer(answer, Then::GoesOn).await
+    }
+
+    /// The same, without taking up a run that nobody drives: it goes on with the answer when somebody does. For whoever
+    /// holds the home.
+    pub async fn note_approval(
+        &self,
+        answer: ApproveToolCall,
+    ) -> Result<ApprovalReceipt, AgentError> {
+        self.answer(answer, Then::StaysAsItIs).await
+    }
+
+    /// What waits for an answer, as the journals have it: also of runs that others drive, or nobody.
+    pub async fn pending_approvals(
+        &self,
+        run: Option<&RunId>,
+    ) -> Result<Vec<PendingApproval>, AgentError> {
+        self.reader().pending_approvals(run).await
+    }
+
+    /// What is wrong with an answer, for whoever hands it on. Nothing is changed.
+    pub async fn check_approval(&self, answer: &ApproveToolCall) -> Result<(), AgentError> {
+        self.record(&answer.run).await?;
+        let input = self.as_input(answer).await?;
+        let mut state = self.reader().state(&answer.run).await?;
+        let at = self.0.parts.clock.now();
+        match state.apply(&crate::run::Stamped { at, input }) {
+            Err(misfit) if misfit.why != Why::Already => Err(misfit.into()),
+            _ => Ok(()),
+        }
+    }
+
+    async fn answer(
+        &self,
+        answer: ApproveToolCall,
+        then: Then,
+    ) -> Result<ApprovalReceipt, AgentError> {
+        self.record(&answer.run).await?;
+        let input = self.as_input(&answer).await?;
+        let is_said = |why: &Why| *why == Why::Already;
+        let run = &answer.run;
+        let instance = match then {
+            Then::GoesOn => self.feed(run, vec![input], is_said).await?,
+            Then::StaysAsItIs => self.note(run, input).await?,
+        };
+        let asked = instance.log.read(|run| {
+            let call = run.planned_call(&answer.call)?;
+            let answered = call.asked.iter().rev().find(|asked| asked.answer.is_some());
+            answered.map(|asked| (asked.id.clone(), asked.answer.clone()))
+        });
+        // What was said first counts; it is what was said now, or the same.
+        let (approval_id, said) = asked.await?.unwrap_or_default();
+        Ok(ApprovalReceipt {
+            approval_id,
+            approved: answer.approved,
+            remember: said.as_ref().map_or(answer.remember, |said| said.remember),
+            arguments_edited: said.is_some_and(|said| said.edit.is_some()),
+            run_id: answer.run,
+            call_id: answer.call,
+        })
+    }
+
+    /// Written into the journal of a run that nobody drives.
+    async fn note(&self, run: &RunId, input: Input) -> Result<Arc<AgentInstance>, AgentError> {
+        let _taking_up = self.0.taking_up.lock().await;
+        let instance = match self.0.alive(run) {
+            Some(instance) => instance,
+            None => self.restored(run).await?,
+        };
+        match instance.log.record(input).await {
+            Err(RecordError::Misfit(misfit)) if misfit.why == Why::Already => {}
+            recorded => recorded?,
+        }
+        Ok(instance)
+    }
+
+    /// As the run is fed it. Changed arguments are held against the tool and the rules first.
+    async fn as_input(&self, answer: &ApproveToolCall) -> Result<Input, AgentError> {
+        let instance = match self.0.alive(&answer.run) {
+            Some(instance) => instance,
+            None => self.restored(&answer.run).await?,
+        };
+        let open = instance.log.read(|run| {
+            let asked = run.planned_call(&answer.call)?.open_question()?;
+            Some((asked.question.clone(), asked.expires_at))
+        });
+        let (question, expires_at) = open.await?.unwrap_or_default();
+        let owner = instance.log.read(|run| {
+            let owner = run.invocation_of_call(&answer.call)?;
+            (owner != *run.invocation()).then_some(owner)
+        });
+        let owner = owner.await?;
+        // Changed arguments are held against the tools of whoever calls.
+        let instance = match &owner {
+            None => instance,
+            Some(owner) => match instance.child(owner).await {
+                Ok(Some(child)) => child,
+                Ok(None) | Err(_) => instance,
+            },
+        };
+        let now = self.0.parts.clock.now();
+        if let Some(expires_at) = expires_at.filter(|at| *at <= now) {
+            return Err(expired(&answer.call, expires_at).into());
+        }
+        let edit = answer.arguments.clone().map(|arguments| {
+            let shown = match question.filter(|question| question.may_edit) {
+                // The run says what is wrong.
+                None => Json::Null,
+                Some(question) => {
+                    let (tool, shown) = (&question.tool, &question.arguments);
+                    let checked = instance.tools.check_edit(tool, shown, &arguments);
+                    checked.map_err(|error| invalid(&error.message))?
+                }
+            };
+            Ok::<_, AgentError>(Arc::new(Edit { arguments, shown }))
+        });
+        let reason = answer.reason.as_deref().map(str::trim);
+        let reason = reason.filter(|reason| !reason.is_empty());
+        let input = Input::ApprovalAnswered {
+            call: answer.call.clone(),
+            approved: answer.approved,
+            reason: reason.map(|reason| reason.chars().take(MAX_APPROVAL_REASON_CHARS).collect()),
+            approval_id: answer.approval_id.clone(),
+            remember: match answer.approved {
+                true => answer.remember,
+                false => Remember::Once,
+            },
+            edit: edit.transpose()?,
+            by: AnsweredBy::Person,
+        };
+        Ok(match owner {
+            None => input,
+            Some(invocation) => Input::Child {
+                invocation,
+                input: Box::new(input),
+            },
+        })
+    }
+}
+
+fn invalid(why: &str) -> AgentError {
+    let message = format!("the changed arguments cannot be used: {why}; the question stays open");
+    AgentError::new(ErrorCode::AgentValidationError, message).because("agent.approval_edit_invalid")
+}

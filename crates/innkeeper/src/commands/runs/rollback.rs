@@ -1,0 +1,112 @@
+//! `innkeeper runs rollback`: a run as it was at one of its checkpoints, after a person has seen what that takes back.
+
+use innkeeper_agent::instance::{DiffEnd, Rollback, RollbackPlan, RollbackReceipt};
+use innkeeper_protocol::event::RollbackScope;
+
+use super::delete::agreed;
+use super::diff::status;
+use super::find::{find, reading};
+use super::house::House;
+use super::start::approve;
+use crate::cli::RunsRollbackArgs;
+use crate::commands::Ended;
+use crate::failure::{Failure, message};
+use crate::home::Home;
+use crate::limits::MAX_PREVIEW_FILES;
+use crate::output::Screen;
+use crate::runtime::block_on;
+
+pub(super) fn run(args: &RunsRollbackArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
+    let scope = RollbackScope::from(args.scope);
+    let plan = reading(home, async |reader| {
+        let run = find(reader, &args.run).await?;
+        let to = match &args.checkpoint {
+            Some(given) if !args.undo => DiffEnd::parse(given)?,
+            _ => DiffEnd::Checkpoint(reader.before_last_rollback(&run).await?),
+        };
+        Ok(reader.rollback_plan(&run, &to, scope).await?)
+    })?;
+    if !args.yes {
+        show(&plan, screen);
+        let (run, to) = (&plan.run_id, plan.checkpoint_id.as_str());
+        let asked = screen.pick(
+            format!("Roll {run} back to {to}? [y/N] "),
+            format!("把 {run} 退回到 {to}？[y/N] "),
+        );
+        agreed(&asked)?;
+    }
+    let approver = approve(false, true).approver(screen);
+    let receipt = block_on(async {
+        let house = House::open(home, approver, screen).await?;
+        let asked = Rollback {
+            run: plan.run_id.clone(),
+            to: plan.checkpoint_id.clone(),
+            scope,
+            reason: args.reason.clone(),
+        };
+        let receipt = house.runtime.rollback(asked).await;
+        let closed = house.close(screen).await;
+        let receipt = receipt?;
+        closed.map(|()| receipt)
+    })?;
+    match screen.json {
+        true => screen.document(&receipt)?,
+        false => told(&receipt, screen),
+    }
+    Ok(Ended::Done)
+}
+
+/// What would be taken back.
+fn show(plan: &RollbackPlan, screen: &Screen) {
+    let files = &plan.diff.files;
+    let (count, rounds) = (files.len(), plan.rounds);
+    let say = |line: String| screen.note(&line, &line);
+    say(screen.pick(
+        format!(
+            "Back at {}: {count} files change, {rounds} replies of the model are taken back",
+            plan.checkpoint_id.as_str()
+        ),
+        format!(
+            "退回到 {}：改变 {count} 个文件，撤回模型的 {rounds} 次回复",
+            plan.checkpoint_id.as_str()
+        ),
+    ));
+    for file in files.iter().take(MAX_PREVIEW_FILES) {
+        say(format!(
+            "  {} {}",
+            status(file.status, screen),
+            message(&file.path)
+        ));
+    }
+    if count > MAX_PREVIEW_FILES {
+        say("  …".to_owned());
+    }
+    for one in &plan.published {
+        let (path, id) = (message(&one.path), message(&one.message_id));
+        say(match plan.scope {
+            RollbackScope::Workspace => screen.pick(
+                format!("  {path} stays published as {id}"),
+                format!("  {path} 仍以 {id} 发布"),
+            ),
+            RollbackScope::CommittedMessage => screen.pick(
+                format!("  {path}, published as {id}, is withdrawn"),
+                format!("  以 {id} 发布的 {path} 会被收回"),
+            ),
+        });
+    }
+}
+
+fn told(receipt: &RollbackReceipt, screen: &Screen) {
+    let (run, back) = (&receipt.run_id, &receipt.rolled_back);
+    let to = &back.checkpoint_id;
+    screen.note(
+        &format!("{run} is as it was at {to}; innkeeper run --resume {run} \"…\" goes on from there, innkeeper runs rollback {run} --undo takes this back"),
+        &format!("{run} 已退回到 {to}；innkeeper run --resume {run} \"……\" 可从那里继续，innkeeper runs rollback {run} --undo 可撤销"),
+    );
+    if !back.withdrawn_commits.is_empty() {
+        screen.note(
+            "What was withdrawn had been printed here, and stays where it was printed",
+            "被收回的内容之前已输出到终端，不会从那里消失",
+        );
+    }
+}

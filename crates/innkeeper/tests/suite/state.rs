@@ -1,0 +1,160 @@
+//! `innkeeper state`: what agents keep and share, seen and corrected by a person.
+
+use serde_json::json;
+
+use super::home::House;
+
+const NOTE: &str = "name: keeper\nscenes:\n  - name: done\n    when: {role: observation}\n    reply: Noted.\n  - name: call\n    when: {matches: '\\S'}\n    \
+     reply: |\n      <|[REQUEST_TOOL]|>\n      command:»»»UpdatePrivateStateTool«««\n      path:»»»visits«««\n      op:»»»increment«««\n      <|[END_TOOL]|>\n      \
+     <|[REQUEST_TOOL]|>\n      command:»»»RequestWorldStateUpdateTool«««\n      path:»»»door.open«««\n      value:»»»true«««\n      <|[END_TOOL]|>\n";
+
+fn house() -> House {
+    let house = House::new();
+    house.settings("[models]\nrehearsal = \"script.yaml\"\n");
+    house.write("script.yaml", NOTE);
+    house
+}
+
+#[test]
+fn a_chat_remembers_and_a_person_corrects_it() {
+    let house = house();
+    for _ in 0..2 {
+        let run = house.run(&["run", "--chat", "evening", "--yes", "A guest"]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+    }
+    let chat = ["--chat", "evening"];
+    let with = |words: &[&'static str]| -> Vec<&'static str> {
+        let (command, rest) = words.split_first().unwrap();
+        [&["state", *command], &chat[..], rest].concat()
+    };
+    let shown = house.json(&with(&["show"]));
+    assert_eq!(
+        shown["world"],
+        json!({"version": 1, "value": {"door": {"open": "true"}}})
+    );
+    assert_eq!(
+        shown["private"],
+        json!([{"profileId": "innkeeper", "version": 2, "value": {"visits": 2}}])
+    );
+    house.run(&["state", "show", "--run", "last"]).shows(&[
+        "World, version 1",
+        "Private state of innkeeper, version 2",
+        "\"visits\": 2",
+    ]);
+    let part = with(&["show", "--private", "innkeeper", "--path", "visits"]);
+    assert_eq!(house.json(&part)["private"][0]["value"], 2);
+
+    // The world, at once.
+    let set = house.json(&with(&[
+        "set",
+        "door.open",
+        "false",
+        "--expected-version",
+        "1",
+    ]));
+    assert_eq!(
+        set,
+        json!({"version": 2, "paths": ["/door/open"], "value": false})
+    );
+    house
+        .run(&with(&[
+            "set",
+            "door.open",
+            "true",
+            "--expected-version",
+            "1",
+        ]))
+        .is_refused(
+            1,
+            &["is at version 2, not 1; since then /door/open changed"],
+        );
+    house.run(&with(&["history"])).shows(&[
+        "a person",
+        "/door/open: \"true\" → false",
+        "/door: - → ",
+    ]);
+
+    // The private state, in what the last run has left: the next one goes on from there.
+    let set = house.json(&with(&["set", "--private", "innkeeper", "visits", "10"]));
+    assert_eq!(
+        set,
+        json!({"version": 3, "paths": ["/visits"], "value": 10})
+    );
+    let run = house.run(&["run", "--chat", "evening", "--yes", "Another guest"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let shown = house.json(&with(&["show", "--private", "innkeeper"]));
+    assert_eq!(shown["private"][0]["value"], json!({"visits": 11}));
+    let history = house.json(&with(&[
+        "history",
+        "--private",
+        "innkeeper",
+        "--limit",
+        "2",
+    ]));
+    let by: Vec<_> = history["versions"].as_array().unwrap().iter().collect();
+    assert_eq!(
+        (&by[0]["by"]["profileId"], &by[1]["by"]),
+        (&json!("innkeeper"), &json!({"kind": "person"}))
+    );
+    house
+        .run(&["runs", "show", "last"])
+        .shows(&["private state, version 4: /visits"]);
+    house
+        .run(&["runs", "checkpoints", "last"])
+        .shows(&["private state"]);
+}
+
+#[test]
+fn a_world_is_held_to_the_schema_that_a_person_gave_it() {
+    let house = House::new();
+    let schema = r#"{"properties": {"guests": {"type": "integer", "minimum": 0}}}"#;
+    let schema = house.write("world.json", schema);
+    let schema = schema.to_str().unwrap();
+    house.json(&["state", "schema", "--chat", "evening", schema]);
+    let set = |words: &[&str]| house.run(&[&["state", "set", "--chat", "evening"], words].concat());
+    assert_eq!(set(&["--op", "increment", "guests", "2"]).code, Some(0));
+    set(&["guests", "-1"]).is_refused(1, &["would not fit its schema at '/guests'", "minimum"]);
+    set(&["--lang", "zh", "guests", "-1"]).is_refused(1, &["世界状态在“/guests”处会不符合 schema"]);
+    house.json(&["state", "schema", "--chat", "evening", "--remove"]);
+    assert_eq!(set(&["guests", "-1"]).code, Some(0));
+}
+
+#[test]
+fn what_is_not_there_is_said_in_one_line() {
+    let house = House::new();
+    for (words, code, said) in [
+        (&["show"][..], 2, "--chat"),
+        (&["show", "--run", "last"], 2, "there are no runs yet"),
+        (
+            &["show", "--chat", "x", "--private", "nobody"],
+            1,
+            "'nobody' has no private state in this chat",
+        ),
+        (
+            &["show", "--chat", "x", "--world", "--path", "a.b"],
+            1,
+            "The state has no 'a'",
+        ),
+        (&["set", "--chat", "x", "a"], 1, "needs a value"),
+        (
+            &["set", "--chat", "x", "--private", "innkeeper", "a", "1"],
+            1,
+            "no run of this chat is complete",
+        ),
+        (
+            &["set", "--chat", "x", "--private", "nobody", "a", "1"],
+            1,
+            "there is no profile 'nobody'",
+        ),
+        (&["schema", "--chat", "x"], 2, "FILE"),
+    ] {
+        house
+            .run(&[&["state"], words].concat())
+            .is_refused(code, &[said]);
+    }
+    let shown = house.json(&["state", "show", "--chat", "x"]);
+    assert_eq!(
+        (&shown["world"]["version"], &shown["private"]),
+        (&json!(0), &json!([]))
+    );
+}
