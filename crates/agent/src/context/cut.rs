@@ -220,7 +220,10 @@ pub fn joined(messages: &[Arc<Json>], pins: &[bool]) -> Vec<bool> {
             .take_while(|(_, message)| role(message) != "assistant")
             .filter(|(_, message)| matches!(role(message), "tool" | "function"));
         let mut last = until.map(|(at, _)| at).last().unwrap_or(at);
-        let next = messages.get(last + 1).filter(|next| role(next) == "user");
+        // A summary may stand behind calls that are pinned, and is nobody's result either.
+        let next = messages
+            .get(last + 1)
+            .filter(|next| role(next) == "user" && !super::is_summary(next));
         if next.is_some() && pins.get(last + 1) != Some(&true) {
             last += 1;
         }

@@ -181,7 +181,7 @@ impl AgentRuntime {
     /// What is wrong with an answer, for whoever hands it on. Nothing is changed.
     pub async fn check_approval(&self, answer: &ApproveToolCall) -> Result<(), AgentError> {
         self.record(&answer.run).await?;
-        let input = self.as_input(answer).await?;
+        let (input, _) = self.as_input(answer).await?;
         let mut state = self.reader().state(&answer.run).await?;
         let at = self.0.parts.clock.now();
         match state.apply(&crate::run::Stamped { at, input }) {
@@ -196,7 +196,8 @@ impl AgentRuntime {
         then: Then,
     ) -> Result<ApprovalReceipt, AgentError> {
         self.record(&answer.run).await?;
-        let input = self.as_input(&answer).await?;
+        let (input, open) = self.as_input(&answer).await?;
+        let is_edited = matches!(&input, Input::ApprovalAnswered { edit: Some(_), .. });
         let is_said = |why: &Why| *why == Why::Already;
         let run = &answer.run;
         let instance = match then {
@@ -208,13 +209,13 @@ impl AgentRuntime {
             let answered = call.asked.iter().rev().find(|asked| asked.answer.is_some());
             answered.map(|asked| (asked.id.clone(), asked.answer.clone()))
         });
-        // What was said first counts; it is what was said now, or the same.
-        let (approval_id, said) = asked.await?.unwrap_or_default();
+        // What was said first counts; it is what was said now, or the same. The run may have gone on meanwhile.
+        let (approval_id, said) = asked.await?.unwrap_or_else(|| (open.unwrap_or_default(), None));
         Ok(ApprovalReceipt {
             approval_id,
             approved: answer.approved,
             remember: said.as_ref().map_or(answer.remember, |said| said.remember),
-            arguments_edited: said.is_some_and(|said| said.edit.is_some()),
+            arguments_edited: said.map_or(is_edited, |said| said.edit.is_some()),
             run_id: answer.run,
             call_id: answer.call,
         })
@@ -235,16 +236,20 @@ impl AgentRuntime {
     }
 
     /// As the run is fed it. Changed arguments are held against the tool and the rules first.
-    async fn as_input(&self, answer: &ApproveToolCall) -> Result<Input, AgentError> {
+    /// With the id of the question that is open.
+    async fn as_input(
+        &self,
+        answer: &ApproveToolCall,
+    ) -> Result<(Input, Option<String>), AgentError> {
         let instance = match self.0.alive(&answer.run) {
             Some(instance) => instance,
             None => self.restored(&answer.run).await?,
         };
         let open = instance.log.read(|run| {
             let asked = run.planned_call(&answer.call)?.open_question()?;
-            Some((asked.question.clone(), asked.expires_at))
+            Some((Some(asked.id.clone()), asked.question.clone(), asked.expires_at))
         });
-        let (question, expires_at) = open.await?.unwrap_or_default();
+        let (id, question, expires_at) = open.await?.unwrap_or_default();
         let owner = instance.log.read(|run| {
             let owner = run.invocation_of_call(&answer.call)?;
             (owner != *run.invocation()).then_some(owner)
@@ -288,13 +293,14 @@ impl AgentRuntime {
             edit: edit.transpose()?,
             by: AnsweredBy::Person,
         };
-        Ok(match owner {
+        let input = match owner {
             None => input,
             Some(invocation) => Input::Child {
                 invocation,
                 input: Box::new(input),
             },
-        })
+        };
+        Ok((input, id))
     }
 }
 

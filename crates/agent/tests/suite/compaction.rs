@@ -119,7 +119,7 @@ async fn a_long_run_goes_on_and_reads_what_was_left_out_in_every_dialect() {
         check_journal(&events);
         let told = compactions(&events);
         assert_eq!(told.len(), 1, "{protocol}: {:?}", names(&events));
-        assert!(told[0].tokens_before > BUDGET && told[0].tokens_after <= BUDGET / 2 + 400);
+        assert!(told[0].tokens_before > BUDGET && told[0].tokens_after <= BUDGET);
         assert_eq!((told[0].summary_by.as_str(), told[0].round), ("model", 5));
         assert_eq!(told[0].usage["total_tokens"], 15);
 
@@ -165,8 +165,14 @@ async fn a_long_run_goes_on_and_reads_what_was_left_out_in_every_dialect() {
         let spent = state.spent();
         assert_eq!((spent.tokens, spent.compaction.tokens), (7 * 15, 15));
         assert_eq!(spent.by_agent["reader"].requests, 7);
-        assert_eq!(spent.by_tool["book.read"].calls, 4, "{:?}", spent.by_tool);
-        assert!(spent.by_tool["book.read"].shown_tokens > 1_500);
+        // Under the name by which the model knows it.
+        let book = spent
+            .by_tool
+            .iter()
+            .find(|(name, _)| name.starts_with("book"));
+        let (_, book) = book.unwrap();
+        assert_eq!(book.calls, 4, "{:?}", spent.by_tool);
+        assert!(book.shown_tokens > 6_000);
         assert_eq!(
             (spent.cost, spent.unpriced),
             (0.0, 7),

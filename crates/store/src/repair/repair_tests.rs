@@ -67,6 +67,8 @@ async fn holds_what_it_says(path: &Path, report: &RepairReport) -> u64 {
         let events = all_events(&store, &name).await;
         let expected = match said.get(name.as_str()) {
             Some(repair) => repair.kept_events,
+            // Where the page is gone that says where a table begins, nobody knows which runs there were.
+            None if has_lost_all(report, "runs") => 0,
             None => written(run),
         };
         assert_eq!(
@@ -93,6 +95,11 @@ async fn holds_what_it_says(path: &Path, report: &RepairReport) -> u64 {
     }
     store.close().await.unwrap();
     kept
+}
+
+fn has_lost_all(report: &RepairReport, table: &str) -> bool {
+    let mut lost = report.tables.iter();
+    lost.any(|lost| lost.table == table && lost.rows_saved == 0)
 }
 
 #[tokio::test]
