@@ -210,7 +210,9 @@ impl AgentRuntime {
             answered.map(|asked| (asked.id.clone(), asked.answer.clone()))
         });
         // What was said first counts; it is what was said now, or the same. The run may have gone on meanwhile.
-        let (approval_id, said) = asked.await?.unwrap_or_else(|| (open.unwrap_or_default(), None));
+        let (approval_id, said) = asked
+            .await?
+            .unwrap_or_else(|| (open.unwrap_or_default(), None));
         Ok(ApprovalReceipt {
             approval_id,
             approved: answer.approved,
@@ -247,7 +249,11 @@ impl AgentRuntime {
         };
         let open = instance.log.read(|run| {
             let asked = run.planned_call(&answer.call)?.open_question()?;
-            Some((Some(asked.id.clone()), asked.question.clone(), asked.expires_at))
+            Some((
+                Some(asked.id.clone()),
+                asked.question.clone(),
+                asked.expires_at,
+            ))
         });
         let (id, question, expires_at) = open.await?.unwrap_or_default();
         let owner = instance.log.read(|run| {

@@ -409,3 +409,46 @@ async fn a_handed_over_run_goes_on_with_the_one_who_has_it() {
         (0, 1)
     );
 }
+
+/// A person is asked about `gate`.
+fn asks(stage: &Stage) {
+    let rules = serde_json::json!([{"tool": "*", "decision": "allow"}, {"tool": "gate", "decision": "ask"}]);
+    let rules = rules.as_array().unwrap().clone();
+    stage
+        .tools
+        .set_policy(innkeeper_tools::policy::Policy::read(rules).unwrap());
+}
+
+#[tokio::test]
+async fn a_question_of_one_who_works_for_another_is_answered_after_a_restart() {
+    let stage = Stage::new().await;
+    asks(&stage);
+    stage
+        .cast
+        .says("boss", delegate("helper", "Go through the gate."));
+    stage.cast.says("boss", call("agent.await", &[]));
+    stage.cast.says("helper", call("gate", &[]));
+    let run = stage.start().await;
+    stage.told(&run, "tool_call_awaiting_approval").await;
+    let stage = stage.again().await;
+    asks(&stage);
+    stage.cast.says("helper", task_return("I am through."));
+    stage.cast.says("boss", "Good.");
+    stage.runtime.recover().await.unwrap();
+    let waiting = stage.runtime.pending_approvals(Some(&run)).await.unwrap();
+    assert_eq!(waiting.len(), 1);
+    stage.gate.leave.notify_one();
+    let answer = innkeeper_agent::instance::ApproveToolCall::new(
+        run.clone(),
+        waiting[0].call_id.clone(),
+        true,
+    );
+    stage.runtime.approve(answer).await.unwrap();
+    let (status, events) = stage.end(&run).await;
+    assert_eq!(status, RunStatus::Completed, "{:?}", names(&events));
+    check_journal(&events);
+    assert_eq!(*stage.gate.calls.lock().unwrap(), 1);
+    let (child, _) = given(&events).remove(0);
+    assert!(of_agent(&events, &child).contains(&"tool_call_approved"));
+    assert!(stage.cast.read("boss", 0).contains("I am through."));
+}
