@@ -7,4 +7,4 @@ set -euo pipefail
 
 say "Faults at every step of a run"
 cargo nextest run --locked --cargo-profile ci --profile faults -p innkeeper-agent --test all --run-ignored only \
-  -E 'test(/^suite::(kill|faults|small_disk)::/)' "$@"
+  -E 'test(/^suite::(kill|kill_agents|faults|small_disk)::/)' "$@"

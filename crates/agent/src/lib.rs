@@ -10,6 +10,7 @@
 pub mod chat;
 pub mod context;
 mod declare;
+pub mod delegation;
 pub mod instance;
 pub mod limits;
 mod model_port;

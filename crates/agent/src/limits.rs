@@ -113,6 +113,29 @@ pub const MAX_GUIDANCE_PREVIEW_CHARS: usize = 240;
 pub const MAX_NARRATION_CHARS: usize = 280;
 /// Longest message of an error in an event.
 pub const MAX_EVENT_MESSAGE_CHARS: usize = 1_000;
+// Agents that work for others.
+
+/// Tasks of the same profile in one run that have a folder of their own.
+pub const MAX_WORKSPACE_KEYS: u32 = 1_000_000;
+/// Files of a result that are named to the caller; the others are counted.
+pub const MAX_DELIVERED_NAMED: usize = 50;
+/// Longest part of a task or of a handoff, in characters, and most entries of one of its lists.
+pub const MAX_BRIEF_CHARS: usize = 8_000;
+pub const MAX_BRIEF_ENTRIES: usize = 50;
+/// Longest summary and longest entry of a result, in characters; and most entries of one of its lists.
+pub const MAX_SUMMARY_CHARS: usize = 32_000;
+pub const MAX_RETURN_CHARS: usize = 4_000;
+pub const MAX_RETURN_ENTRIES: usize = 50;
+/// Agents that are listed: when nothing is said, and at most.
+pub const LISTED_AGENTS: i64 = 8;
+pub const MAX_LISTED_AGENTS: i64 = 20;
+/// How long `agent.await` waits: when nothing is said, and at most.
+pub const AWAIT_MS: i64 = 120_000;
+pub const MAX_AWAIT_MS: i64 = 300_000;
+/// Tasks that one `agent.await` names.
+pub const MAX_AWAITED_TASKS: usize = 100;
+/// Longest title of a task, for people.
+pub const MAX_TASK_TITLE_CHARS: usize = 120;
 // Profiles.
 
 /// Bytes of a profile's file.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use innkeeper_agent::instance::{AgentParts, RetentionSettings};
 use innkeeper_agent::workspace::{StatesInStore, Workspaces};
-use innkeeper_agent::{AgentRuntime, EngineModels, chat, recall, skills, state, workspace};
+use innkeeper_agent::{
+    AgentRuntime, EngineModels, chat, delegation, recall, skills, state, workspace,
+};
 use innkeeper_engine::{EngineOptions, ExecutionEngine, NodeManager};
 use innkeeper_protocol::Locale;
 use innkeeper_protocol::event::RunId;
@@ -198,6 +200,7 @@ fn register_builtins(
     all.extend(workspace::tools(workspaces));
     all.extend(chat::tools(workspaces));
     all.extend(skills::tools(workspaces));
+    all.extend(delegation::tools(workspaces));
     all.extend(state::tools(workspaces));
     all.extend(recall::tools(workspaces));
     let source = builtin::source(all)?;

@@ -9,6 +9,7 @@ mod id;
 mod model;
 mod rollback;
 mod run;
+mod scope;
 mod task;
 mod tool;
 mod workspace;

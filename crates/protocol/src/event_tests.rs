@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 
 /// Each type with a payload as the catalogue draws it: every key, and nothing else.
-fn catalogue() -> Vec<(&'static str, Json)> {
+pub(super) fn catalogue() -> Vec<(&'static str, Json)> {
     let invocation = json!({"invocationId": "inv_root"});
     let task = json!({"taskId": "task_1", "parentInvocationId": "inv_root", "childInvocationId": "inv_2",
         "targetProfileId": "p", "status": "running", "resultRef": "r", "error": null});

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use innkeeper_protocol::ToolDefinition;
-use innkeeper_protocol::event::RunId;
+use innkeeper_protocol::event::{InvocationId, RunId};
 use serde::{Deserialize, Serialize};
 
 use crate::Pattern;
@@ -111,6 +111,8 @@ pub struct Caller {
     pub actor: Actor,
     pub project: ProjectId,
     pub run: RunId,
+    /// Which agent of the run, where it is not the one that the run is of.
+    pub invocation: Option<InvocationId>,
     pub reach: Reach,
 }
 
@@ -121,6 +123,7 @@ impl Caller {
             actor: Actor::Person,
             project: ProjectId::default(),
             run,
+            invocation: None,
             reach: Reach::everything(),
         }
     }
@@ -133,7 +136,16 @@ impl Caller {
             },
             project: ProjectId::default(),
             run,
+            invocation: None,
             reach,
+        }
+    }
+
+    /// Within what its tasks, its workspace and its `request_id`s are: those of one agent of a run are not another's.
+    pub fn desk(&self) -> RunId {
+        match &self.invocation {
+            None => self.run.clone(),
+            Some(invocation) => RunId::new(format!("{}/{invocation}", self.run)),
         }
     }
 

@@ -144,9 +144,9 @@ impl ToolRun {
     pub(crate) fn begin(shared: Arc<Shared>, caller: Caller, options: RunOptions) -> Self {
         let scope = options
             .request_scope
-            .unwrap_or_else(|| format!("run:{}", caller.run));
+            .unwrap_or_else(|| format!("run:{}", caller.desk()));
         Self {
-            _end: End::of(&shared, &caller.run),
+            _end: End::of(&shared, &caller.desk()),
             snapshot: shared.registry.snapshot_for(&Scope::of(&caller)),
             names: Arc::default(),
             progress: Progress::default(),
@@ -411,7 +411,7 @@ impl ToolRun {
     }
 
     pub fn tasks(&self) -> Vec<TaskRecord> {
-        self.shared.tasks.list(&self.caller.run)
+        self.shared.tasks.list(&self.caller.desk())
     }
 
     /// Stops everything that this run has under way.
@@ -420,7 +420,7 @@ impl ToolRun {
     }
 
     fn entries(&self) -> Vec<Arc<Entry>> {
-        self.shared.tasks.entries(&self.caller.run)
+        self.shared.tasks.entries(&self.caller.desk())
     }
 
     pub(crate) fn stopped(&self) -> Outcome {

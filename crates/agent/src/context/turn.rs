@@ -115,6 +115,32 @@ pub fn nudge(path: Option<&str>, locale: Locale) -> Json {
     json!({"role": "user", "content": content})
 }
 
+/// For an agent that works for another, and has answered instead of giving its result.
+pub fn return_nudge(path: Option<&str>, locale: Locale) -> Json {
+    let kept = match (path, locale) {
+        (Some(path), Locale::En) => format!(" It was kept as {path}."),
+        (Some(path), Locale::Zh) => format!("它已保存为 {path}。"),
+        (None, _) => String::new(),
+    };
+    let content = match locale {
+        Locale::En => format!(
+            "Your last message called no tool, so the agent that you work for has not seen it.{kept} Give your result \
+             with task.return; if there is more to do, call the tool that comes next."
+        ),
+        Locale::Zh => format!(
+            "你上一条消息没有调用任何工具，所以委派你的智能体没有看到它。{kept}请用 task.return 交回结果；如果还有事要做，请调用下一个工具。"
+        ),
+    };
+    json!({"role": "user", "content": content})
+}
+
+/// Ends of what went on in the background, for a conversation that has only begun.
+pub fn arrived(ends: &[Arc<Observation>]) -> Option<Json> {
+    let texts: Vec<String> = ends.iter().map(|end| told(end)).collect();
+    let content = texts.join("\n\n");
+    (!texts.is_empty()).then(|| json!({"role": "user", "content": content}))
+}
+
 /// For a model that has said nothing at all.
 pub fn empty_turn(locale: Locale) -> Json {
     let content = match locale {

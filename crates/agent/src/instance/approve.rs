@@ -88,10 +88,13 @@ pub struct PendingApproval {
     pub question: Option<Arc<Question>>,
 }
 
-/// Of one run, in the order of its calls.
+/// Of one run, in the order of its calls; those of agents that work for others come last.
 pub fn pending_in(run: &AgentRun) -> Vec<PendingApproval> {
+    let children = run.children();
+    let of_children = children.iter().flat_map(|(_, child)| child.run().asking());
     let open = run
         .asking()
+        .chain(of_children)
         .filter_map(|call| Some((call, call.open_question()?)));
     open.map(|(call, asked)| PendingApproval {
         run_id: run.run_id().clone(),
@@ -240,6 +243,19 @@ impl AgentRuntime {
             Some((asked.id.clone(), question, expires_at))
         });
         let (approval_id, question, expires_at) = found.await?.unwrap_or_default();
+        let owner = instance.log.read(|run| {
+            let owner = run.invocation_of_call(&answer.call)?;
+            (owner != *run.invocation()).then_some(owner)
+        });
+        let owner = owner.await?;
+        // Changed arguments are held against the tools of whoever calls.
+        let instance = match &owner {
+            None => instance,
+            Some(owner) => match instance.child(owner).await {
+                Ok(Some(child)) => child,
+                Ok(None) | Err(_) => instance,
+            },
+        };
         let now = self.0.parts.clock.now();
         if let Some(expires_at) = expires_at.filter(|at| *at <= now) {
             return Err(expired(&answer.call, expires_at).into());
@@ -269,6 +285,13 @@ impl AgentRuntime {
             },
             edit: edit.transpose()?,
             by: AnsweredBy::Person,
+        };
+        let input = match owner {
+            None => input,
+            Some(invocation) => Input::Child {
+                invocation,
+                input: Box::new(input),
+            },
         };
         Ok((input, approval_id))
     }

@@ -88,7 +88,8 @@ impl AgentInstance {
             Err(failed) => (*failed, String::new()),
         };
         // A call that must not be made twice waits for the disk by itself.
-        let held = match words.is_empty() {
+        // What one agent says to another is not said to people.
+        let held = match words.is_empty() || self.is_child {
             true => self.log.hold(input, Brought::default()).await,
             false => {
                 let speaks = self.speaks(&created, round, &words);

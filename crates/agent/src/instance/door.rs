@@ -14,6 +14,7 @@ use serde_json::Value as Json;
 use super::drive::{AgentInstance, Gone};
 use super::log::{Brought, RecordError};
 use crate::chat::ChatView;
+use crate::delegation::AgentDesk;
 use crate::limits::{COMMIT_GRACE, COMMIT_TIMEOUT};
 use crate::run::{AgentRun, CommitAnswer, Input, Why};
 use crate::skills::SkillDesk;
@@ -88,6 +89,10 @@ impl RunDoor for AgentInstance {
 
     fn skills(&self) -> Arc<SkillDesk> {
         self.skills.clone()
+    }
+
+    fn agents(&self) -> Option<&dyn AgentDesk> {
+        Some(self)
     }
 
     fn states(&self) -> Arc<StateDesk> {
@@ -239,7 +244,7 @@ fn unreadable(error: StoreError) -> CommitRefused {
 }
 
 /// In the words of the run, for the model.
-fn told(error: RecordError) -> ToolError {
+pub(super) fn told(error: RecordError) -> ToolError {
     match error {
         RecordError::Misfit(misfit) => match misfit.why {
             Why::Refused { code, reason } => ToolError::new(code, misfit.message)

@@ -6,12 +6,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use innkeeper_protocol::event::InvocationId;
 use innkeeper_protocol::{ErrorCode, Observation};
 use innkeeper_store::StoreError;
 use innkeeper_tools::ToolRun;
 use tokio_util::sync::CancellationToken;
 
 use super::AgentError;
+use super::children::Children;
 use super::compact::KeptDropped;
 use super::deliberate::Conversation;
 use super::live::Live;
@@ -33,6 +35,10 @@ pub(crate) struct AgentInstance {
     pub(super) shared: Arc<Shared>,
     pub(super) log: RunLog,
     pub(super) session: Arc<WorkspaceSession>,
+    /// Under which the run knows it.
+    pub(super) invocation: InvocationId,
+    /// It works for another, and is driven by it.
+    pub(super) is_child: bool,
     pub(super) tools: ToolRun,
     pub(super) live: Live,
     /// Fires when the run is cancelled, and when this process lets go of it: it ends, or cannot write the journal.
@@ -64,12 +70,15 @@ impl From<StoreError> for Gone {
 
 impl AgentInstance {
     pub(super) async fn drive(&self) {
+        let mut children = Children::default();
         tokio::select! {
             biased;
             () = self.take_steps() => {}
             never = self.rest_when_parked() => match never {},
+            never = children.mind(self) => match never {},
             never = self.attend_questions() => match never {},
         }
+        children.leave().await;
         // One that rests waits for people, so it is not over.
         if self.log.peek(|run| run.is_over()).await == Some(true) {
             // What was dropped in the middle may have left something behind.
@@ -77,6 +86,23 @@ impl AgentInstance {
             self.tools.settle().await;
         }
         self.log.flush().await;
+        let is_handed_over = self.log.peek(|run| *run.invocation() != self.invocation);
+        if is_handed_over.await != Some(true) {
+            self.live.close();
+        }
+    }
+
+    /// The same for one that works for another: that one minds everything else.
+    pub(super) async fn drive_child(&self) {
+        tokio::select! {
+            biased;
+            () = self.take_steps() => {}
+            never = self.attend_questions() => match never {},
+        }
+        if self.log.peek(|run| run.is_over()).await == Some(true) {
+            self.tools.stop();
+            self.tools.settle().await;
+        }
         self.live.close();
     }
 
@@ -103,9 +129,14 @@ impl AgentInstance {
 
     async fn take_steps(&self) {
         while !self.is_let_go() {
-            let Ok(step) = self.log.read(|run| run.next()).await else {
+            let read = self.log.read(|run| (run.next(), run.invocation().clone()));
+            let Ok((step, invocation)) = read.await else {
                 break;
             };
+            if invocation != self.invocation {
+                // Handed over: another one goes on.
+                break;
+            }
             // The next request goes to the disk with what came before it, and so does the first call of a reply;
             // everything else may take its time.
             let takes_along = matches!(step, Step::Ask { .. } | Step::RunBlock { .. });
@@ -177,6 +208,7 @@ impl AgentInstance {
         self.tools.stop();
         self.tools.settle().await;
         self.tell_ended_tasks().await?;
+        self.children_stopped().await?;
         if !self.is_still(&Step::Stop).await? {
             return Ok(());
         }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use innkeeper_protocol::ErrorCode;
-use innkeeper_protocol::event::RunId;
+use innkeeper_protocol::event::{RunId, TaskId};
 use innkeeper_store::{Control, ControlMessage};
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,10 @@ use super::{AgentError, ApproveToolCall};
 )]
 pub enum RunMessage {
     Cancel,
+    /// One task that its agent gave to another.
+    CancelTask {
+        task: TaskId,
+    },
     /// Of a run that is over.
     Delete,
     Guide {
@@ -117,6 +121,9 @@ impl Mailbox {
         let run = &message.run;
         match serde_json::from_value(message.message.clone()) {
             Ok(RunMessage::Cancel) => drop(self.runtime.cancel(run).await),
+            // Of a run that nobody drives, nothing is at work.
+            Ok(RunMessage::CancelTask { .. }) if !self.runtime.is_alive(run) => {}
+            Ok(RunMessage::CancelTask { task }) => drop(self.runtime.cancel_task(run, &task).await),
             Ok(RunMessage::Delete) => drop(self.runtime.delete(run).await),
             // A word to a run is no reason to take it up: nobody here has asked for that.
             Ok(RunMessage::Guide { .. }) if !self.runtime.is_alive(run) => {}

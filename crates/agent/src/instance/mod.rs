@@ -3,10 +3,12 @@
 //! A run decides (`run/`), the instance does, and what it did goes through the run's log (`log/`) to the disk before
 //! anybody hears of it. Nothing is decided here that a replay would not decide again.
 
+mod agents;
 mod approve;
 mod binding;
 mod calls;
 mod checkpoints;
+mod children;
 mod compact;
 mod compare;
 mod deliberate;
@@ -16,6 +18,7 @@ mod ending;
 mod error;
 mod fork;
 mod host;
+mod invocations;
 mod live;
 mod log;
 mod mailbox;
@@ -37,6 +40,7 @@ mod retelling;
 pub mod retention;
 mod rollback;
 mod runtime;
+mod seat;
 mod speak;
 mod start;
 mod steer;

@@ -39,8 +39,10 @@ impl Always {
             let mut names = std::iter::once(&tool.id).chain(&tool.aliases);
             names.any(|name| self.pins.iter().any(|pin| pin.matches(name.as_str())))
         };
+        let is_between_agents = id == "task.return" || id.starts_with("agent.");
         (self.workspace && id.starts_with("workspace."))
             || (self.skills && is_of_skills(id))
+            || is_between_agents
             || is_pinned()
     }
 

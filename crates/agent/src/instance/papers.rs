@@ -19,7 +19,7 @@ use super::result_paper::{outcome, result_of};
 use super::retelling::{Moment, Retelling};
 use super::runtime::AgentRuntime;
 use crate::limits::{MAX_EVENTS_PAGE, MAX_PAPER_BYTES};
-use crate::run::{Created, Draft, Input, PlannedCall, Turn};
+use crate::run::{AgentRun, Created, Draft, Input, PlannedCall, Turn};
 use crate::workspace::host::{HostFile, HostPath, Paper, no_paper, read_for_host};
 use crate::workspace::state::FileInfo;
 use crate::workspace::{WorkspacePath, WorkspacePlan, call_stem};
@@ -59,11 +59,18 @@ impl RunReader {
             Paper::Input(input) => self.input_text(run, input).await?,
             Paper::ToolArguments(stem) => self.arguments_text(run, stem).await?,
             Paper::ToolResult(stem) => self.result_text(run, stem).await?,
-            Paper::ModelResponse { invocation, round } => match invocation {
-                // The first one has no folder of its own, and there is no other.
-                Some(_) => None,
-                None => self.response_text(run, *round).await?,
-            },
+            Paper::ModelResponse { invocation, round } => {
+                let invocation = match invocation {
+                    Some(invocation) => InvocationId::new(invocation),
+                    None => InvocationId::root(),
+                };
+                self.response_text(run, &invocation, *round).await?
+            }
+            Paper::AgentResult(invocation) => {
+                let state = self.state(run).await?;
+                let record = state.result_record(&InvocationId::new(invocation));
+                record.map(|record| pretty(&record)).transpose()?
+            }
             Paper::Checkpoint { id, file } => {
                 let checkpoint = self.find(run, |moment| moment.checkpoint(id)).await?;
                 let checkpoint = checkpoint.ok_or_else(|| no_paper(&name))?;
@@ -176,13 +183,18 @@ impl RunReader {
         result.map(|result| pretty(&result)).transpose()
     }
 
-    async fn response_text(&self, run: &RunId, round: u32) -> Result<Option<String>, AgentError> {
+    async fn response_text(
+        &self,
+        run: &RunId,
+        invocation: &InvocationId,
+        round: u32,
+    ) -> Result<Option<String>, AgentError> {
         let mut turns = self.turns(run).await?;
         while let Some(turn) = turns.next().await? {
-            if turn.round == round {
+            if turn.round == round && turn.invocation_id == *invocation {
                 let document = json!({
                     "round": round,
-                    "invocationId": InvocationId::root(),
+                    "invocationId": invocation,
                     "response": turn.reply,
                 });
                 return pretty(&document).map(Some);
@@ -204,33 +216,44 @@ impl Moment<'_> {
             RunEventKind::ToolCallRequested(asked) => call_stem(asked.call_id.as_str()) == stem,
             _ => false,
         };
-        match &self.drafts.iter().find(is_asked)?.kind {
-            RunEventKind::ToolCallRequested(asked) => self.call(&asked.call_id),
+        let draft = self.drafts.iter().find(is_asked)?;
+        match &draft.kind {
+            RunEventKind::ToolCallRequested(asked) => self.call(draft, &asked.call_id),
             _ => None,
         }
     }
 
-    fn ended(&self, id: &CallId) -> Option<&PlannedCall> {
-        let mut drafts = self.drafts.iter();
-        let is_stored = drafts.any(|draft| match &draft.kind {
-            RunEventKind::ToolResultStored(stored) => stored.call_id == *id,
-            _ => false,
-        });
-        is_stored.then(|| self.call(id)).flatten()
+    /// The agent that it is told of.
+    fn part(&self, draft: &Draft) -> &AgentRun {
+        let scope = draft.scope.as_ref();
+        scope.map_or(self.run, |scope| {
+            self.run.of_invocation(&scope.invocation_id)
+        })
     }
 
-    fn call(&self, id: &CallId) -> Option<&PlannedCall> {
-        let mut calls = self.run.turn().into_iter().flat_map(Turn::calls);
+    fn ended(&self, id: &CallId) -> Option<&PlannedCall> {
+        let mut drafts = self.drafts.iter();
+        let stored = drafts.find(|draft| match &draft.kind {
+            RunEventKind::ToolResultStored(stored) => stored.call_id == *id,
+            _ => false,
+        })?;
+        self.call(stored, id)
+    }
+
+    fn call(&self, draft: &Draft, id: &CallId) -> Option<&PlannedCall> {
+        let mut calls = self.part(draft).turn().into_iter().flat_map(Turn::calls);
         calls.find(|call| call.call == *id)
     }
 
     /// The end of what the call began in the background.
     fn task_ended(&self, call: &CallId) -> Option<(&TaskId, &Observation)> {
-        let task = self.drafts.iter().find_map(|draft| match &draft.kind {
-            RunEventKind::ToolTaskEnded(ended) if ended.call_id == *call => Some(&ended.task_id),
+        let (draft, task) = self.drafts.iter().find_map(|draft| match &draft.kind {
+            RunEventKind::ToolTaskEnded(ended) if ended.call_id == *call => {
+                Some((draft, &ended.task_id))
+            }
             _ => None,
         })?;
-        let mut arrived = self.run.arrived().iter().rev();
+        let mut arrived = self.part(draft).arrived().iter().rev();
         let end = arrived.find(|end| end.task.as_deref() == Some(task.as_str()))?;
         Some((task, end))
     }

@@ -144,13 +144,20 @@ impl AgentInstance {
             .read(|run| {
                 let arrived = run.arrived();
                 let mut add = match (first.take(), run.turn()) {
-                    (Some(opening), _) => opening,
+                    (Some(mut opening), _) => {
+                        opening.extend(context::arrived(arrived));
+                        opening
+                    }
                     (None, Some(turn)) => {
                         let mut add = context::after_turn(turn, arrived);
                         context::with_tools(&mut add, &further);
                         match &turn.nudge {
                             Some(Nudge::ToolCallRequired { captured, .. }) => {
-                                add.push(context::nudge(captured.as_deref(), locale));
+                                let captured = captured.as_deref();
+                                add.push(match run.owes_return() {
+                                    false => context::nudge(captured, locale),
+                                    true => context::return_nudge(captured, locale),
+                                });
                             }
                             Some(Nudge::EmptyTurn) => add.push(context::empty_turn(locale)),
                             None => {}

@@ -1,7 +1,7 @@
 //! What people may read of a run: its events, its turns as they were asked and answered, what it publishes. Its files and
 //! papers: `papers.rs`.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use innkeeper_protocol::ErrorCode;
@@ -135,17 +135,29 @@ impl RunReader {
             reader: self.clone(),
             run: run.clone(),
             place: StepPlace::default(),
-            round: 0,
-            sent: Vec::new(),
-            asked: None,
+            foreground: InvocationId::root(),
+            next: None,
+            turns: HashMap::new(),
             waiting: VecDeque::new(),
         })
     }
 
-    /// The turn of that round, and what was sent for it. `max_chars` bounds each text, and the request as a whole.
+    /// The turn of that round of the run's first agent; see [`Self::model_turn_of`].
     pub async fn model_turn(
         &self,
         run: &RunId,
+        round: u32,
+        max_chars: Option<usize>,
+    ) -> Result<ModelTurnView, AgentError> {
+        self.model_turn_of(run, &InvocationId::root(), round, max_chars)
+            .await
+    }
+
+    /// The turn of that round of an agent, and what was sent for it. `max_chars` bounds each text, and the request as a whole.
+    pub async fn model_turn_of(
+        &self,
+        run: &RunId,
+        invocation: &InvocationId,
         round: u32,
         max_chars: Option<usize>,
     ) -> Result<ModelTurnView, AgentError> {
@@ -161,20 +173,38 @@ impl RunReader {
         let mut told = Retelling::of(self, run);
         let mut aliases = BTreeMap::new();
         let mut last = 0;
+        let mut is_known = *invocation == InvocationId::root();
         while let Some(moment) = told.next().await? {
-            match &moment.stamped.input {
+            is_known |= moment.run.is_agent(invocation);
+            let input = match &moment.stamped.input {
+                Input::Child {
+                    invocation: whose,
+                    input,
+                } if whose == invocation => &**input,
+                Input::Child { .. } => continue,
+                input if moment.run.invocation() == invocation => input,
+                _ => continue,
+            };
+            let part = moment.run.of_invocation(invocation);
+            match input {
                 Input::ContextReady { tools, .. } => aliases = model_names(tools),
                 Input::ModelAsked { request, .. } => {
                     aliases.extend(request.get(ADDED).map(model_names).into_iter().flatten());
                 }
                 Input::ModelReplied(reply) => {
-                    last = moment.run.spent().rounds;
+                    last = part.spent().rounds;
                     if last == round {
-                        return Ok(view(moment.run, round, reply, most, &aliases));
+                        return Ok(view(part, round, reply, most, &aliases));
                     }
                 }
                 _ => {}
             }
+        }
+        if !is_known {
+            let message = format!(
+                "the run '{run}' has no agent '{invocation}'; `innkeeper runs show {run}` lists those it has"
+            );
+            return refused(message, "agent.model_turn_invocation_id_invalid");
         }
         let message = match round {
             0 => "rounds are counted from 1".to_owned(),
@@ -219,6 +249,7 @@ impl RunReader {
 /// and then `add`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnRead {
+    pub invocation_id: InvocationId,
     pub round: u32,
     pub keep: usize,
     pub add: Vec<Arc<Json>>,
@@ -229,15 +260,24 @@ pub struct TurnReader {
     reader: RunReader,
     run: RunId,
     place: StepPlace,
-    round: u32,
-    /// All that was sent last: what is made shorter is told anew.
-    sent: Vec<Arc<Json>>,
-    asked: Option<(usize, Vec<Arc<Json>>)>,
+    /// Who has the run, and who gets it next.
+    foreground: InvocationId,
+    next: Option<InvocationId>,
+    turns: HashMap<InvocationId, Asked>,
     waiting: VecDeque<TurnRead>,
 }
 
+/// How far one agent is.
+#[derive(Default)]
+struct Asked {
+    round: u32,
+    /// All that was sent last: what is made shorter is told anew.
+    sent: Vec<Arc<Json>>,
+    last: Option<(usize, Vec<Arc<Json>>)>,
+}
+
 impl TurnReader {
-    /// `None` after the last that was answered.
+    /// `None` after the last that was answered. Those of agents that work for others stand among the run's own.
     pub async fn next(&mut self) -> Result<Option<TurnRead>, AgentError> {
         while self.waiting.is_empty() {
             let page = self.reader.steps(&self.run, self.place, STEPS_PAGE).await?;
@@ -247,37 +287,57 @@ impl TurnReader {
             self.place = last.place;
             for step in &page {
                 for stamped in inputs(&step.input)? {
-                    self.take(stamped.input);
+                    match stamped.input {
+                        Input::Child { invocation, input } => self.take(invocation, *input),
+                        Input::HandoffCalled { to, .. } => {
+                            self.next = Some(to.invocation.clone());
+                        }
+                        input => {
+                            // Whoever gets the run begins with a context of its own.
+                            if matches!(input, Input::ContextReady { .. })
+                                && let Some(next) = self.next.take()
+                            {
+                                self.foreground = next;
+                            }
+                            self.take(self.foreground.clone(), input);
+                        }
+                    }
                 }
             }
         }
         Ok(self.waiting.pop_front())
     }
 
-    fn take(&mut self, input: Input) {
+    fn take(&mut self, whose: InvocationId, input: Input) {
         match input {
             Input::Created(created) => {
+                let turns = self.turns.entry(whose).or_default();
                 let sent = created.fork.as_ref().map(|fork| fork.sent().to_vec());
-                self.sent = sent.clone().unwrap_or_default();
-                self.asked = sent.map(|sent| (0, sent));
+                turns.sent = sent.clone().unwrap_or_default();
+                turns.last = sent.map(|sent| (0, sent));
             }
             Input::Compacted(made) => {
+                let turns = self.turns.entry(whose).or_default();
                 let Compaction { up_to, kept, .. } = &*made;
-                self.sent = context::shortened(&self.sent, *up_to, kept, &made.summary);
-                self.asked = Some((0, self.sent.clone()));
+                turns.sent = context::shortened(&turns.sent, *up_to, kept, &made.summary);
+                turns.last = Some((0, turns.sent.clone()));
             }
             Input::ModelAsked { keep, add, .. } => {
-                self.round += 1;
-                self.became(keep, add);
+                let turns = self.turns.entry(whose).or_default();
+                turns.round += 1;
+                turns.became(keep, add);
             }
             Input::RolledBack(back) => {
                 let restored = &back.restored;
-                self.became(restored.keep(), restored.add().to_vec());
+                let turns = self.turns.entry(whose).or_default();
+                turns.became(restored.keep(), restored.add().to_vec());
             }
             Input::ModelReplied(reply) => {
-                let (keep, add) = self.asked.take().unwrap_or_default();
+                let turns = self.turns.entry(whose.clone()).or_default();
+                let (keep, add) = turns.last.take().unwrap_or_default();
                 self.waiting.push_back(TurnRead {
-                    round: self.round,
+                    invocation_id: whose,
+                    round: turns.round,
                     keep,
                     add,
                     reply,
@@ -286,12 +346,14 @@ impl TurnReader {
             _ => {}
         }
     }
+}
 
+impl Asked {
     /// What would be sent, since the last answer.
     fn became(&mut self, keep: usize, add: Vec<Arc<Json>>) {
         self.sent.truncate(keep);
         self.sent.extend(add.iter().cloned());
-        match &mut self.asked {
+        match &mut self.last {
             // Before the last was answered.
             Some((kept, added)) if keep >= *kept => {
                 added.truncate(keep - *kept);
@@ -377,9 +439,9 @@ fn view(
     let (request_from, request) = newest(run.sent(), most);
     ModelTurnView {
         run_id: run.run_id().clone(),
-        invocation_id: InvocationId::root(),
+        invocation_id: run.invocation().clone(),
         round,
-        model_response_path: names::response_path(round),
+        model_response_path: names::response_path_of(run.invocation(), round),
         provider: json!({
             "source": run.binding()["chatCompletionSource"],
             "format": run.binding()["customApiFormat"],

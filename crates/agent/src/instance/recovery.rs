@@ -115,7 +115,7 @@ impl AgentInstance {
     }
 
     /// What another process ran in the background has ended, before it or with it.
-    async fn end_lost_tasks(&self) -> Result<(), AgentError> {
+    pub(super) async fn end_lost_tasks(&self) -> Result<(), AgentError> {
         let open: Vec<(String, String)> = self
             .log
             .read(|run| {
@@ -126,7 +126,7 @@ impl AgentInstance {
             .await?;
         let tasks = self.shared.parts.tools.tasks();
         for (task, tool) in open {
-            let known = tasks.known(self.log.id(), &task).await?;
+            let known = tasks.known(&self.tools.caller().desk(), &task).await?;
             let observation = known
                 .and_then(|record| record.observation)
                 .unwrap_or_else(|| lost(&tool));

@@ -307,7 +307,13 @@ impl Shared {
                 gone,
                 left: Left::AsItIs,
             };
+            let mut instance = instance;
             instance.drive().await;
+            while let Some(next) = instance.successor().await {
+                shared.succeed(&leaving.run, &next);
+                instance = next;
+                instance.drive().await;
+            }
             if instance.log.fault().is_some() {
                 let fault = instance.log.fault_cell();
                 shared.stopped(&leaving.run, fault.clone());
@@ -315,6 +321,16 @@ impl Shared {
             }
             drop(leaving);
         });
+    }
+}
+
+impl Shared {
+    /// Another agent has the run now.
+    fn succeed(&self, run: &RunId, next: &Arc<AgentInstance>) {
+        if let Some(alive) = self.lock().get_mut(run) {
+            alive.instance = next.clone();
+        }
+        self.parts.workspaces.open(run, next.session.clone());
     }
 }
 

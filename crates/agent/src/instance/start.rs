@@ -6,29 +6,21 @@ use innkeeper_protocol::ErrorCode;
 use innkeeper_protocol::event::{Presentation, ProfileId, RunId};
 use innkeeper_store::Blob;
 use innkeeper_store::journal::{Entry, RunRecord, RunUpdate};
-use innkeeper_tools::{Caller, FoundTools, ProjectId, UserId};
+use innkeeper_tools::{ProjectId, UserId};
 use serde_json::Value as Json;
 
 use super::AgentError;
 use super::binding;
-use super::compact::KeptDropped;
-use super::deliberate::Conversation;
-use super::drive::AgentInstance;
 use super::host;
-use super::live::Live;
-use super::log::{RunLog, numbered};
-use super::meter::RunMeter;
-use super::offer_told::Telling;
+use super::log::numbered;
 use super::prompt;
-use super::runtime::{AgentRuntime, RunHandle, Shared};
-use super::speak::Spoken;
+use super::runtime::{AgentRuntime, RunHandle};
 use crate::chat::ChatView;
 use crate::limits::{MAX_ADDITIONAL_ROUNDS, MAX_ID_CHARS, MAX_TITLE_CHARS};
 use crate::profile::{AgentProfile, DEFAULT_WRITER, Dialect, ModelMode};
 use crate::run::{AgentRun, Created, Input, Stamped};
-use crate::skills::{self, RunSkills, SkillDesk};
-use crate::state::StateDesk;
-use crate::workspace::{WorkspacePlan, WorkspaceSession, workspace_id};
+use crate::skills::{self, RunSkills};
+use crate::workspace::workspace_id;
 
 /// What somebody wants done.
 #[derive(Debug, Clone, Default)]
@@ -260,81 +252,6 @@ impl AgentRuntime {
                 }
             })?;
         Ok((loaded.profile, loaded.source.to_string()))
-    }
-}
-
-impl Shared {
-    /// All that a run needs to go on.
-    pub(super) fn instance(
-        self: &Arc<Self>,
-        run: AgentRun,
-        last_seq: u64,
-        chat: Option<ChatView>,
-        is_recovered: bool,
-    ) -> Arc<AgentInstance> {
-        let created = run.created().clone();
-        let profile = &created.profile;
-        let cancel = self.closing.child_token();
-        let plan = WorkspacePlan::of(profile);
-        let caller = Caller {
-            user: UserId::try_from(created.user.as_str()).unwrap_or_default(),
-            project: ProjectId::try_from(created.project.as_str()).unwrap_or_default(),
-            ..Caller::agent(profile.id.as_str(), created.run_id.clone(), profile.reach())
-        };
-        let desk = Arc::new(SkillDesk::new(
-            self.skills.clone(),
-            created.skills.clone(),
-            profile.skills.clone(),
-            run.left().skill_chars,
-        ));
-        let states = StateDesk::new(&created, self.worlds.clone(), self.parts.clock.clone());
-        let states = Arc::new(states);
-        let state = run.workspace().clone();
-        let meter = Arc::new(RunMeter::default());
-        Arc::new_cyclic(|own: &std::sync::Weak<AgentInstance>| {
-            let door: std::sync::Weak<dyn crate::workspace::RunDoor> = own.clone();
-            let session = Arc::new(WorkspaceSession::new(
-                created.run_id.clone(),
-                plan,
-                state,
-                self.contents.clone(),
-                door,
-            ));
-            // Calls are counted by the run itself, over restarts too.
-            let options = innkeeper_tools::RunOptions {
-                cancel: cancel.child_token(),
-                spill: Some(session.clone()),
-                // The next request declares what was found.
-                found: FoundTools::Named,
-                meter: Some(meter.clone()),
-                ..innkeeper_tools::RunOptions::default()
-            };
-            AgentInstance {
-                tools: self.parts.tools.begin(caller, options),
-                log: RunLog::new(
-                    run,
-                    last_seq,
-                    self.journal.clone(),
-                    self.parts.clock.clone(),
-                    cancel.clone(),
-                    session.clone(),
-                ),
-                session,
-                live: Live::new(),
-                telling: Telling::default(),
-                conversation: Conversation::default(),
-                dropped: KeptDropped::default(),
-                meter,
-                spoken: Spoken::default(),
-                descriptions: profile.tools.tool_descriptions.clone(),
-                shared: self.clone(),
-                cancel,
-                chat: chat.map(Arc::new),
-                skills: desk,
-                states,
-                is_recovered,
-            }
-        })
     }
 }
 

@@ -33,6 +33,7 @@ mod shapes;
 #[cfg(test)]
 mod tests;
 mod tool_names;
+mod usable;
 mod write;
 
 use innkeeper_protocol::event::{Presentation, ProfileId};

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use innkeeper_protocol::event::{RunEventKind, RunStatus, StatusChanged};
+use innkeeper_protocol::event::{InvocationId, RunEventKind, RunStatus, StatusChanged};
 use jiff::Timestamp;
 use serde_json::Map;
 
@@ -24,8 +24,13 @@ impl AgentRun {
         self.check_in_time(stamped)?;
         self.pass_time(stamped);
         let mut out = Out::new();
+        let who = self.invocation.clone();
         self.take(&stamped.input, &mut out);
+        if !self.children.is_empty() && matches!(stamped.input, Input::ApprovalAnswered { .. }) {
+            self.share_grants();
+        }
         self.keep_asking(&mut out);
+        tell_as(&who, &mut out);
         Ok(out)
     }
 
@@ -139,6 +144,17 @@ impl AgentRun {
             Input::MetadataUpdateFailed { message, .. } => {
                 self.metadata_update_failed(message, out);
             }
+            Input::Delegated(assignment) => self.delegated(assignment, out),
+            Input::Child { invocation, input } => self.child_fed(invocation, input, out),
+            Input::TaskReturned { call, result } => self.task_returned(call, result),
+            Input::AwaitStarted {
+                call,
+                tasks,
+                mode,
+                timeout_ms,
+            } => self.await_started(call, tasks, *mode, *timeout_ms, out),
+            Input::AwaitEnded { call, timed_out } => self.await_ended(call, *timed_out, out),
+            Input::HandoffCalled { call, to } => self.handoff_called(call, to, out),
             Input::CancelRequested => self.cancel_requested(out),
             Input::Stopped => self.stopped(out),
             Input::Recovered => self.recovered(out),
@@ -181,11 +197,14 @@ impl AgentRun {
             let mut calls = calls.map(|call| &call.state);
             calls.any(|state| matches!(state, CallState::AwaitingApproval { .. }))
         };
-        self.paused
+        let waits = self.paused
             || self.is_over()
             || asks_host
             || self.pending_commit().is_some()
             || asks_person()
+            || self.waits_for_children();
+        // Nobody of it is at work.
+        waits && self.children.values().all(|child| child.run.is_parked())
     }
 
     pub(super) fn turn_to(&mut self, status: RunStatus, out: &mut Out) {
@@ -197,6 +216,23 @@ impl AgentRun {
             })
             .into(),
         );
+    }
+}
+
+/// What was told as the first agent's is another's. The run itself stays the run.
+fn tell_as(who: &InvocationId, out: &mut Out) {
+    let root = InvocationId::root();
+    if *who == root {
+        return;
+    }
+    for draft in out {
+        let is_of_run = matches!(draft.kind, RunEventKind::StatusChanged(_))
+            || draft.kind.name().starts_with("run_");
+        let scope = draft.scope.as_mut();
+        if let Some(scope) = scope.filter(|scope| !is_of_run && scope.invocation_id == root) {
+            scope.invocation_id.clone_from(who);
+            draft.kind.in_invocation(who);
+        }
     }
 }
 

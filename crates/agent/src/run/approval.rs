@@ -215,9 +215,15 @@ impl AgentRun {
         &self.grants
     }
 
-    /// A call of the last reply.
+    /// A call of the last reply, also of an agent that works for this one.
     pub fn planned_call(&self, id: &CallId) -> Option<&PlannedCall> {
-        self.call(id)
+        let children = self.children.values();
+        let of_children = || {
+            children
+                .map(|child| child.run())
+                .find_map(|run| run.call(id))
+        };
+        self.call(id).or_else(of_children)
     }
 
     pub(super) fn approval_asked(
@@ -356,7 +362,8 @@ impl AgentRun {
 
     /// Whatever else happens while somebody is asked: it is what the run waits for, and lists of runs say so.
     pub(super) fn keep_asking(&mut self, out: &mut Out) {
-        if self.status != RunStatus::AwaitingApproval && self.asking().next().is_some() {
+        let is_ended = self.is_over() || self.is_cancelling();
+        if self.status != RunStatus::AwaitingApproval && !is_ended && self.asks_anybody() {
             self.turn_to(RunStatus::AwaitingApproval, out);
         }
     }
@@ -468,6 +475,14 @@ impl AgentRun {
 
     /// Whoever answers too late has not answered. Needs the time, so it is apart from all else that has to fit.
     pub(super) fn check_in_time(&self, stamped: &Stamped) -> Result<(), Misfit> {
+        if let Input::Child { invocation, input } = &stamped.input {
+            let own = Stamped {
+                at: stamped.at,
+                input: (**input).clone(),
+            };
+            let child = self.children.get(invocation);
+            return child.map_or(Ok(()), |child| child.run().check_in_time(&own));
+        }
         let Input::ApprovalAnswered {
             call,
             by: AnsweredBy::Person,

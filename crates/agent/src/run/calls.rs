@@ -66,6 +66,9 @@ impl AgentRun {
             };
             self.tasks.insert(task_id.clone(), task);
         }
+        if observation.error_code().is_none() {
+            self.await_told(id);
+        }
         self.note_repetition(&call, observation, changed);
     }
 

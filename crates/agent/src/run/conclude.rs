@@ -49,6 +49,12 @@ impl AgentRun {
 
     /// After the last block of a turn.
     pub(super) fn conclude(&mut self, out: &mut Out) {
+        if self.has_returned() {
+            return self.duty_done(out);
+        }
+        if let Some(handoff) = self.handoff.take() {
+            return self.hand_over(&handoff, out);
+        }
         let finish = self.finish.take();
         if finish.is_some() && self.guidance.is_empty() {
             let reason = finish.and_then(|finish| finish.reason);
@@ -77,7 +83,14 @@ impl AgentRun {
                     ),
                 ),
             };
-            return self.fail(code, message, None, out);
+            let (message, reason) = match self.duty {
+                None => (message, None),
+                Some(_) => (
+                    format!("The agent used all {max} rounds and did not call task.return"),
+                    Some("agent.child_invocation_missing_return".to_owned()),
+                ),
+            };
+            return self.fail(code, message, reason, out);
         }
         if let Some(why) = self.spent.exhausted(&self.created.profile) {
             return self.fail(why.code, why.message, why.reason, out);
@@ -91,7 +104,7 @@ impl AgentRun {
             self.go_on(out);
             return true;
         }
-        if !self.tasks.is_empty() {
+        if !self.tasks.is_empty() || self.open_children().next().is_some() {
             self.phase = Phase::Waiting;
             return true;
         }
@@ -99,7 +112,8 @@ impl AgentRun {
     }
 
     fn text_turn(&mut self, out: &mut Out) {
-        let is_satisfied = self.answers_in_text() || self.commits().next().is_some();
+        let has_published = self.duty.is_none() && self.commits().next().is_some();
+        let is_satisfied = self.answers_in_text() || has_published;
         match is_satisfied {
             true => self.finish_loop(Some("text_turn"), None, out),
             false => self.drift(out),

@@ -30,7 +30,8 @@ impl AgentRun {
             message,
             reason,
         };
-        if self.tasks.is_empty() {
+        self.cancel_children("the run has failed", out);
+        if self.tasks.is_empty() && !self.has_living_children() {
             return self.failed(failure, out);
         }
         // What they come to is told before the end.
@@ -67,6 +68,7 @@ impl AgentRun {
     pub(super) fn cancel_requested(&mut self, out: &mut Out) {
         out.push(RunEventKind::RunCancelRequested.into());
         self.discard_guidance("run_cancelled", out);
+        self.cancel_children("the run was cancelled", out);
         self.turn_to(RunStatus::Cancelling, out);
         self.paused = false;
         self.phase = Phase::Cancelling {
@@ -76,6 +78,7 @@ impl AgentRun {
 
     /// Nothing goes on in the background any more.
     pub(super) fn stopped(&mut self, out: &mut Out) {
+        self.bury_children(out);
         if self.phase == Phase::Persisting {
             return self.cancel_tasks("the run has finished", out);
         }
@@ -141,6 +144,7 @@ impl AgentRun {
             block.ended = true;
         }
         self.finish = None;
+        self.handoff = None;
         self.cancel_tasks(why, out);
     }
 

@@ -46,6 +46,7 @@ impl AgentRun {
             })),
         };
         out.push(RunEventKind::AgentLoopFinished(finished).into());
+        self.cancel_children("the run has finished", out);
         self.turn_to(RunStatus::Finishing, out);
         self.phase = Phase::Persisting;
     }

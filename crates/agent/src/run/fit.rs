@@ -11,9 +11,9 @@ use super::{AgentRun, Commit, Input, Misfit, PlannedCall, Step, Turn, Why};
 use crate::limits::MAX_ADDITIONAL_ROUNDS;
 
 pub(super) const TOOL_AFTER_FINISH: &str = "agent.tool_after_finish";
-pub(super) const FINISH_LAST: &str = "Finishing must be the last call of a reply, and other calls stand behind it; finish again when they have ended";
+pub(super) const FINISH_LAST: &str = "This must be the last call of a reply, and other calls stand behind it; call it again when they have ended";
 
-type Fit = Result<(), Misfit>;
+pub(super) type Fit = Result<(), Misfit>;
 
 impl AgentRun {
     pub(super) fn check(&self, input: &Input) -> Fit {
@@ -60,6 +60,7 @@ impl AgentRun {
             Input::TaskEnded { observation, .. } => self.check_task(observation.task.as_deref()),
             Input::CommitResolved { commit, .. } => self.check_published(commit),
             Input::CommitFailed { commit, .. } => self.check_answer(commit),
+            Input::Child { invocation, input } => self.check_child(invocation, input),
             Input::CancelRequested => Err(Misfit::already("The run is being ended")),
             Input::RolledBack(_) => {
                 Err(self.not_now("is being ended; roll it back when it is over"))
@@ -85,6 +86,7 @@ impl AgentRun {
             | Input::GuidanceSubmitted { .. }
             | Input::CheckpointRequested { .. }
             | Input::TaskEnded { .. }
+            | Input::Child { .. }
             | Input::ApprovalAnswered { .. }
             | Input::CommitResolved { .. }
             | Input::CommitFailed { .. }
@@ -150,6 +152,12 @@ impl AgentRun {
             Input::CommitResolved { commit, .. } => self.check_published(commit),
             Input::CommitFailed { commit, .. } => self.check_answer(commit),
             Input::FinishCalled { call, .. } => self.check_finish(call),
+            Input::Delegated(assignment) => self.check_delegated(assignment),
+            Input::Child { invocation, input } => self.check_child(invocation, input),
+            Input::TaskReturned { call, .. } => self.check_returned(call),
+            Input::AwaitStarted { call, tasks, .. } => self.check_await(call, tasks),
+            Input::AwaitEnded { call, .. } => self.check_await_end(call),
+            Input::HandoffCalled { call, to } => self.check_handoff(call, to),
             Input::PersistCommitted { .. } | Input::PersistFailed { .. } => {
                 self.check_phase(self.phase == Phase::Persisting)
             }
@@ -220,7 +228,7 @@ impl AgentRun {
     }
 
     /// An open call of the block that runs.
-    fn current_call(&self, id: &CallId) -> Result<&PlannedCall, Misfit> {
+    pub(super) fn current_call(&self, id: &CallId) -> Result<&PlannedCall, Misfit> {
         self.check_phase(self.phase == Phase::Acting)?;
         let call = self.open_call(id)?;
         let turn = self.turn.as_ref();
@@ -332,14 +340,7 @@ impl AgentRun {
         if !matches!(call.state, CallState::Started { .. }) {
             return Err(Misfit::unfit("A call finishes a run only while it runs"));
         }
-        let mut others = self.turn.iter().flat_map(Turn::calls);
-        if others.any(|call| call.call != *id && call.is_open()) {
-            return Err(Misfit::refused(
-                ErrorCode::AgentToolAfterFinish,
-                TOOL_AFTER_FINISH,
-                FINISH_LAST,
-            ));
-        }
+        self.check_last(id)?;
         if !self.may_finish() {
             return Err(Misfit::refused(
                 ErrorCode::AgentForegroundCommitRequired,
@@ -348,6 +349,19 @@ impl AgentRun {
             ));
         }
         Ok(())
+    }
+
+    /// Nothing of its turn is to be run any more.
+    pub(super) fn check_last(&self, id: &CallId) -> Fit {
+        let mut others = self.turn.iter().flat_map(Turn::calls);
+        match others.any(|call| call.call != *id && call.is_open()) {
+            true => Err(Misfit::refused(
+                ErrorCode::AgentToolAfterFinish,
+                TOOL_AFTER_FINISH,
+                FINISH_LAST,
+            )),
+            false => Ok(()),
+        }
     }
 
     fn check_rounds(&self, additional: Option<u32>) -> Fit {

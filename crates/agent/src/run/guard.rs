@@ -51,7 +51,7 @@ impl AgentRun {
         observation: &Observation,
         changed: bool,
     ) {
-        if changed || !self.tasks.is_empty() {
+        if changed || !self.tasks.is_empty() || self.open_children().next().is_some() {
             self.repeated = None;
             return;
         }

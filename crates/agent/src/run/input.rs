@@ -4,14 +4,17 @@
 
 use std::sync::Arc;
 
-use innkeeper_protocol::event::{CallId, CommitId, Presentation, ProfileId, RunId, WorkspaceId};
+use innkeeper_protocol::event::{
+    CallId, CommitId, InvocationId, Presentation, ProfileId, RunId, TaskId, WorkspaceId,
+};
 use innkeeper_protocol::{ErrorCode, Observation};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::{
-    AnsweredBy, Compaction, Edit, Forked, ModelTurn, ModelUse, Oversize, Question, Remember, RolledBack,
+    AnsweredBy, Assignment, AwaitMode, Compaction, Edit, Forked, ModelTurn, ModelUse, Oversize,
+    Question, Remember, RolledBack, TaskReturn,
 };
 use crate::AgentProfile;
 use crate::skills::RunSkills;
@@ -200,6 +203,34 @@ pub enum Input {
     MetadataUpdateFailed {
         update_id: String,
         message: String,
+    },
+    /// `agent.delegate`: another agent is to work on a task. Fed once for a call, also where the call is run again.
+    Delegated(Arc<Assignment>),
+    /// What an agent is fed that works on a task in this run.
+    Child {
+        invocation: InvocationId,
+        input: Box<Input>,
+    },
+    /// `task.return`, of an agent that works on a task: it is over after this turn.
+    TaskReturned {
+        call: CallId,
+        result: Arc<TaskReturn>,
+    },
+    /// `agent.await` begins to wait. Fed once for a call.
+    AwaitStarted {
+        call: CallId,
+        tasks: Vec<TaskId>,
+        mode: AwaitMode,
+        timeout_ms: u64,
+    },
+    AwaitEnded {
+        call: CallId,
+        timed_out: bool,
+    },
+    /// `agent.handoff`: another agent gets the run after this turn.
+    HandoffCalled {
+        call: CallId,
+        to: Arc<Assignment>,
     },
     CancelRequested,
     /// Everything under way has stopped.

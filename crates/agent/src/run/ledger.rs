@@ -77,6 +77,63 @@ impl ModelUse {
 }
 
 impl Used {
+    /// By what has come to another of its kind.
+    pub(super) fn grow(&mut self, before: &Self, after: &Self) {
+        let add = |own: &mut u64, before: u64, after: u64| {
+            *own = own.saturating_add(after.saturating_sub(before));
+        };
+        let count = |own: &mut u32, before: u32, after: u32| {
+            *own = own.saturating_add(after.saturating_sub(before));
+        };
+        count(&mut self.requests, before.requests, after.requests);
+        count(&mut self.unpriced, before.unpriced, after.unpriced);
+        add(&mut self.tokens, before.tokens, after.tokens);
+        add(
+            &mut self.prompt_tokens,
+            before.prompt_tokens,
+            after.prompt_tokens,
+        );
+        add(
+            &mut self.completion_tokens,
+            before.completion_tokens,
+            after.completion_tokens,
+        );
+        add(
+            &mut self.cached_tokens,
+            before.cached_tokens,
+            after.cached_tokens,
+        );
+        add(
+            &mut self.reasoning_tokens,
+            before.reasoning_tokens,
+            after.reasoning_tokens,
+        );
+        self.cost += (after.cost - before.cost).max(0.0);
+    }
+}
+
+impl ToolSpent {
+    pub(super) fn grow(&mut self, before: &Self, after: &Self) {
+        let add = |own: &mut u64, before: u64, after: u64| {
+            *own = own.saturating_add(after.saturating_sub(before));
+        };
+        let count = |own: &mut u32, before: u32, after: u32| {
+            *own = own.saturating_add(after.saturating_sub(before));
+        };
+        count(&mut self.calls, before.calls, after.calls);
+        count(&mut self.failed, before.failed, after.failed);
+        add(&mut self.elapsed_ms, before.elapsed_ms, after.elapsed_ms);
+        add(&mut self.shown_chars, before.shown_chars, after.shown_chars);
+        add(
+            &mut self.shown_tokens,
+            before.shown_tokens,
+            after.shown_tokens,
+        );
+        self.models.grow(&before.models, &after.models);
+    }
+}
+
+impl Used {
     pub(super) fn is_nothing(&self) -> bool {
         *self == Self::default()
     }

@@ -6,9 +6,12 @@
 mod apply;
 pub mod approval;
 mod calls;
+mod child;
 mod commit;
 pub mod compact;
 mod conclude;
+mod delegate;
+mod deliver;
 mod effect;
 mod end;
 mod finish;
@@ -16,6 +19,7 @@ mod fit;
 mod fork;
 mod guard;
 mod guidance;
+mod handoff;
 pub mod input;
 mod ledger;
 mod model;
@@ -27,27 +31,36 @@ mod spent;
 mod start;
 mod state;
 pub mod step;
+pub mod timeline;
 pub mod told;
 pub mod turn;
+mod waiting;
 
 pub use approval::{AnsweredBy, Asked, Edit, Question, Remember};
+pub use child::{Child, TaskStatus};
 pub use commit::{Commit, CommitAnswer};
 pub use compact::{Compacting, Compaction, Dropped, Oversize, SummaryBy};
+pub use delegate::{Assignment, ReturnStatus, ReturnedArtifact, TaskReturn};
 pub use fork::Forked;
 pub use guidance::Guidance;
+pub use handoff::Past;
 pub use input::{Created, Input, Stamped};
 pub use ledger::{ModelUse, ToolSpent, Used};
 pub use rollback::{Published, Restored, RolledBack, SetBack};
 pub use spent::{Left, Spent};
 pub use state::{AgentRun, OpenTask, RunFailure};
 pub use step::{Draft, Misfit, Step, Why};
+pub use timeline::{DelegationEdge, InvocationView, TimelineProjection};
 pub use told::ToldTools;
 pub use turn::{CallState, ModelTurn, Nudge, PlannedBlock, PlannedCall, Turn};
+pub use waiting::{Await, AwaitMode};
 
 #[cfg(test)]
 mod approval_tests;
 #[cfg(test)]
 mod compact_tests;
+#[cfg(test)]
+mod delegation_tests;
 #[cfg(test)]
 mod end_tests;
 #[cfg(test)]

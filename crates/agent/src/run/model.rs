@@ -31,6 +31,7 @@ impl AgentRun {
     ) {
         self.spent.rounds += 1;
         self.turn = None;
+        self.awaits.clear();
         self.set_back = None;
         let round = self.spent.rounds;
         if guidance > 0 {

@@ -1,6 +1,6 @@
 //! Where the parts of a run are found: the paths that events name.
 
-use innkeeper_protocol::event::{CallId, CheckpointId};
+use innkeeper_protocol::event::{CallId, CheckpointId, InvocationId};
 use sha2::{Digest, Sha256};
 
 /// The first 64 bits of the id's sha256: what the files of a call are named after, and so what must be unique in a run.
@@ -27,6 +27,19 @@ pub fn result_path(call: &CallId) -> String {
 
 pub fn response_path(round: u32) -> String {
     format!("model-responses/round-{round:03}.json")
+}
+
+/// The same of another agent than the first.
+pub fn response_path_of(invocation: &InvocationId, round: u32) -> String {
+    match *invocation == InvocationId::root() {
+        true => response_path(round),
+        false => format!("model-responses/{invocation}/round-{round:03}.json"),
+    }
+}
+
+/// What an agent has returned to the one that it worked for.
+pub fn result_file(invocation: &InvocationId) -> String {
+    format!("agent-results/{invocation}.json")
 }
 
 pub fn checkpoint_id(number: u64) -> CheckpointId {

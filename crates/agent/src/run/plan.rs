@@ -18,8 +18,11 @@ use crate::limits::{MAX_CALL_ID_BYTES, MAX_CALLS_PER_TURN};
 
 /// Tools that bring a run to its end: they may be called when the run has no calls left for anything else, so that what
 /// was written is not lost.
-const CLOSING: [&str; 2] = ["workspace.commit", FINISH];
+const CLOSING: [&str; 3] = ["workspace.commit", FINISH, RETURN];
 const FINISH: &str = "workspace.finish";
+pub(super) const RETURN: &str = "task.return";
+/// Behind these nothing else of a reply is run.
+const LAST: [&str; 3] = [FINISH, RETURN, "agent.handoff"];
 
 /// What kind of a turn it is, before any call has run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,6 +160,9 @@ impl AgentRun {
                 format!("A reply may make {MAX_CALLS_PER_TURN} calls; make the rest in the next"),
             );
         }
+        if let Some(failure) = self.not_for_children(&call.tool) {
+            return Some(failure);
+        }
         let profile = &self.created.profile;
         let is_closing = CLOSING.iter().any(|name| alike(name, &call.tool));
         if !is_closing && self.left().calls == 0 {
@@ -248,7 +254,8 @@ fn refuse_early_finish(planned: &mut [PlannedBlock], written: &[Block<'_>]) {
     for (planned, written) in planned.iter_mut().zip(written).rev() {
         let mut has_refused = false;
         for call in planned.calls.iter_mut().rev().filter(|call| call.is_open()) {
-            if !is_followed || !alike(FINISH, &call.tool) {
+            let is_last = LAST.iter().any(|name| alike(name, &call.tool));
+            if !is_followed || !is_last {
                 is_followed = true;
                 continue;
             }

@@ -33,6 +33,7 @@ impl AgentRun {
         };
         out.push(RunEventKind::RunRecovered(recovered).into());
         self.settle_calls(out);
+        self.recover_children(out);
         if self.is_cancelling() || matches!(self.phase, Phase::Failing { .. }) {
             return;
         }

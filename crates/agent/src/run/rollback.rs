@@ -47,6 +47,9 @@ pub struct RolledBack {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Restored {
+    /// Who had the run then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    invocation: Option<InvocationId>,
     /// Where it begins; the way leads from nowhere else.
     from: Place,
     /// So many messages of what was sent last are the same, and then come these.
@@ -127,7 +130,15 @@ impl AgentRun {
                 ..Observation::new(open.tool.as_str(), Outcome::Cancelled { reason })
             })
         }));
+        arrived.extend(past.open_children().map(|child| {
+            let reason = TAKEN_BACK.to_owned();
+            Arc::new(Observation {
+                task: Some(child.task.to_string()),
+                ..Observation::new("agent.delegate", Outcome::Cancelled { reason })
+            })
+        }));
         Restored {
+            invocation: Some(past.invocation.clone()),
             from: self.place(),
             keep,
             add: past.sent.iter().skip(keep).cloned().collect(),
@@ -188,6 +199,11 @@ impl AgentRun {
         if !has_begun(self.phase.stage()) || !has_begun(back.restored.stage) {
             return Err(self.not_now("has only begun, so there is nothing to take back"));
         }
+        let had_it = back.restored.invocation.as_ref();
+        if had_it.is_some_and(|had_it| *had_it != self.invocation) {
+            let why = "was handed to another agent since then; a fork goes on from there with the one who had it";
+            return Err(self.not_now(why));
+        }
         if back.restored.from != self.place() || back.restored.keep > self.sent.len() {
             return Err(self.not_now("has gone on meanwhile; look at it, then roll it back"));
         }
@@ -207,6 +223,8 @@ impl AgentRun {
         if was_over {
             self.take_end_back("rollback", out);
         }
+        self.cancel_children(TAKEN_BACK, out);
+        self.bury_children(out);
         self.close_turn(TAKEN_BACK, out);
         let before = self.checkpoint("before_rollback", out);
         let restored = &back.restored;
@@ -268,6 +286,7 @@ impl AgentRun {
         self.captured = restored.captured.clone();
         self.dropped = restored.dropped.clone();
         self.finish = None;
+        self.awaits.clear();
         self.repeated = None;
         self.barren = 0;
         self.drifts = 0;

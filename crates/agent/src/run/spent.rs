@@ -153,6 +153,52 @@ impl Spent {
         }
     }
 
+    /// What an agent has used that works for this one is used of the same.
+    pub(super) fn add_of_child(&mut self, before: &Self, after: &Self) {
+        self.tokens = self
+            .tokens
+            .saturating_add(after.tokens.saturating_sub(before.tokens));
+        self.calls = self
+            .calls
+            .saturating_add(after.calls.saturating_sub(before.calls));
+        self.cost += (after.cost - before.cost).max(0.0);
+        self.unpriced = self
+            .unpriced
+            .saturating_add(after.unpriced.saturating_sub(before.unpriced));
+        self.compaction.grow(&before.compaction, &after.compaction);
+        for (agent, used) in &after.by_agent {
+            let nothing = Used::default();
+            let before = before.by_agent.get(agent).unwrap_or(&nothing);
+            self.by_agent
+                .entry(agent.clone())
+                .or_default()
+                .grow(before, used);
+        }
+        for (tool, spent) in &after.by_tool {
+            let nothing = ToolSpent::default();
+            let before = before.by_tool.get(tool).unwrap_or(&nothing);
+            self.by_tool
+                .entry(tool.clone())
+                .or_default()
+                .grow(before, spent);
+        }
+    }
+
+    /// Another agent begins with rounds, calls and skills of its own. Tokens, cost and time are the run's.
+    pub(super) fn hand_over(&mut self) {
+        self.rounds = 0;
+        self.additional_rounds = 0;
+        self.calls = 0;
+        self.calls_per_tool.clear();
+        self.skill_chars = 0;
+        self.forgiven = Forgiven {
+            calls: 0,
+            calls_per_tool: BTreeMap::new(),
+            skill_chars: 0,
+            ..self.forgiven.clone()
+        };
+    }
+
     pub(super) fn count_skill_chars(&mut self, chars: u64) {
         self.skill_chars = self.skill_chars.saturating_add(chars);
     }

@@ -8,6 +8,7 @@ use innkeeper_protocol::event::{
     ModelBindingResolved, PersistentProjectionInitialized, ProfileResolved, RunCreated,
     RunEventKind, RunStatus, SkillScopesResolved, WorkspaceInitialized,
 };
+use jiff::Timestamp;
 use serde_json::{Map, Value as Json, json};
 
 use super::apply::Out;
@@ -29,10 +30,21 @@ impl AgentRun {
         let Input::Created(created) = &first.input else {
             return Err(Misfit::unfit("A run begins with its creation"));
         };
-        let mut run = Self {
-            created: created.clone(),
-            created_at: first.at,
-            at: first.at,
+        let mut run = Self::blank(created.clone(), first.at);
+        let mut out = created_events(created);
+        if let Some(fork) = &created.fork {
+            run.begin_forked(fork);
+            run.checkpoint("fork", &mut out);
+        }
+        run.turn_to(RunStatus::InitializingWorkspace, &mut out);
+        Ok((run, out))
+    }
+
+    pub(super) fn blank(created: Arc<Created>, at: Timestamp) -> Self {
+        Self {
+            created,
+            created_at: at,
+            at,
             phase: Phase::Preparing,
             status: RunStatus::Created,
             paused: false,
@@ -58,18 +70,17 @@ impl AgentRun {
             drifts: 0,
             captured: None,
             failure: None,
+            invocation: InvocationId::root(),
+            duty: None,
+            children: BTreeMap::new(),
+            awaits: BTreeMap::new(),
+            handoff: None,
+            past: Vec::new(),
             set_back: None,
             rollbacks: 0,
             kept_state: None,
             grants: Vec::new(),
-        };
-        let mut out = created_events(created);
-        if let Some(fork) = &created.fork {
-            run.begin_forked(fork);
-            run.checkpoint("fork", &mut out);
         }
-        run.turn_to(RunStatus::InitializingWorkspace, &mut out);
-        Ok((run, out))
     }
 
     pub(super) fn workspace_ready(

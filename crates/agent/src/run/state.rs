@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use innkeeper_protocol::event::{CallId, CommitId, Presentation, RunId, RunStatus};
+use innkeeper_protocol::event::{
+    CallId, CommitId, InvocationId, Presentation, RunId, RunStatus, TaskId,
+};
 use innkeeper_protocol::{ErrorCode, Observation};
 use innkeeper_store::{BlobId, GrantKey};
 use jiff::Timestamp;
@@ -12,14 +14,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::apply::millis_between;
+use super::child::Child;
 use super::commit::Commit;
 use super::compact::{Compacting, Dropped};
+use super::delegate::Duty;
 use super::guard::Repeated;
 use super::guidance::{Guidance, Guided};
+use super::handoff::{Handoff, Past};
 use super::rollback::SetBack;
 use super::spent::{Left, Spent};
 use super::told::ToldTools;
 use super::turn::CallState;
+use super::waiting::Await;
 use super::{Created, Nudge, PlannedCall, Step, Turn};
 use crate::AgentProfile;
 use crate::profile::TextTurn;
@@ -89,6 +95,29 @@ pub struct AgentRun {
     /// Answers that people gave for the whole run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) grants: Vec<GrantKey>,
+
+    /// Which agent has the run now.
+    #[serde(default = "InvocationId::root", skip_serializing_if = "is_root")]
+    pub(super) invocation: InvocationId,
+    /// It is no run by itself: somebody waits for what it returns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) duty: Option<Duty>,
+    /// Agents that work, or worked, on a task for it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) children: BTreeMap<InvocationId, Child>,
+    /// What calls of this turn wait for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) awaits: BTreeMap<CallId, Await>,
+    /// Who gets the run after this turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) handoff: Option<Handoff>,
+    /// Who had it before, the first one first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) past: Vec<Past>,
+}
+
+fn is_root(invocation: &InvocationId) -> bool {
+    *invocation == InvocationId::root()
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -217,10 +246,13 @@ impl AgentRun {
                 millis: self.created.profile.run.model_retry.interval_ms,
             },
             Phase::Acting => self.next_of_block(),
-            Phase::Waiting => Step::AwaitTasks {
-                tasks: self.tasks.keys().cloned().collect(),
-            },
-            Phase::Persisting if !self.tasks.is_empty() => Step::Stop,
+            Phase::Waiting => {
+                let children = self.open_children().map(|child| child.task.to_string());
+                Step::AwaitTasks {
+                    tasks: self.tasks.keys().cloned().chain(children).collect(),
+                }
+            }
+            Phase::Persisting if !self.tasks.is_empty() || self.has_living_children() => Step::Stop,
             Phase::Persisting => Step::CommitPersist,
             Phase::Updating { update_id, .. } => Step::UpdateMetadata {
                 update_id: update_id.clone(),
@@ -362,6 +394,16 @@ impl AgentRun {
             .find(|known| known.commit == *commit)
     }
 
+    /// Which agent has the run now: the first, or the one that it was handed to.
+    pub fn invocation(&self) -> &InvocationId {
+        &self.invocation
+    }
+
+    /// The task that it works on for another agent.
+    pub fn task(&self) -> Option<&TaskId> {
+        self.duty.as_ref().map(|duty| &duty.task)
+    }
+
     pub fn failure(&self) -> Option<&RunFailure> {
         self.failure.as_ref()
     }
@@ -396,6 +438,9 @@ impl AgentRun {
 
     /// A plain answer completes it.
     pub fn answers_in_text(&self) -> bool {
+        if self.duty.is_some() {
+            return false;
+        }
         match self.created.profile.agent.text_turn {
             TextTurn::Answers => true,
             TextTurn::Nudges => false,

@@ -83,6 +83,25 @@ impl Draft {
     }
 }
 
+impl Draft {
+    /// What one agent of a run has to do with others.
+    pub(super) fn between(
+        kind: RunEventKind,
+        of: &InvocationId,
+        related: &[&InvocationId],
+    ) -> Self {
+        let scope = EventScope {
+            invocation_id: of.clone(),
+            related_invocation_ids: related.iter().map(|id| (*id).clone()).collect(),
+        };
+        Self {
+            kind,
+            level: None,
+            scope: Some(scope),
+        }
+    }
+}
+
 impl From<RunEventKind> for Draft {
     fn from(kind: RunEventKind) -> Self {
         Self::new(kind)

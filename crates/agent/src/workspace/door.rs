@@ -13,6 +13,7 @@ use super::fault::fault;
 use super::path::WorkspacePath;
 use super::state::FileInfo;
 use crate::chat::ChatView;
+use crate::delegation::AgentDesk;
 use crate::skills::SkillDesk;
 use crate::state::StateDesk;
 
@@ -39,6 +40,10 @@ pub trait RunDoor: Send + Sync {
 
     /// What it keeps beside its files.
     fn states(&self) -> Arc<StateDesk>;
+    /// What it may ask of other agents; nothing where there are none.
+    fn agents(&self) -> Option<&dyn AgentDesk> {
+        None
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -45,6 +45,8 @@ pub enum Paper {
         invocation: Option<String>,
         round: u32,
     },
+    /// `agent-results/inv_….json`: what an agent has returned to the one that it worked for.
+    AgentResult(String),
     /// `checkpoints/cp_000001/checkpoint.json`, or a file as it was then.
     Checkpoint {
         id: String,
@@ -82,6 +84,7 @@ impl fmt::Display for Paper {
                 invocation: Some(invocation),
                 round,
             } => write!(f, "model-responses/{invocation}/round-{round:03}.json"),
+            Self::AgentResult(invocation) => write!(f, "agent-results/{invocation}.json"),
             Self::Checkpoint { id, file: None } => write!(f, "checkpoints/{id}/checkpoint.json"),
             Self::Checkpoint {
                 id,
@@ -100,6 +103,7 @@ fn paper(path: &str) -> Option<Paper> {
         ["input", name] => Paper::Input(stem(name)?),
         ["tool-args", name] => Paper::ToolArguments(stem(name)?),
         ["tool-results", name] => Paper::ToolResult(stem(name)?),
+        ["agent-results", name] => Paper::AgentResult(stem(name)?),
         ["model-responses", name] => Paper::ModelResponse {
             invocation: None,
             round: round(name)?,

@@ -11,12 +11,13 @@ pub const ROOTS: [&str; 5] = ["output", "scratch", "plan", "summaries", PERSIST]
 pub const PERSIST: &str = "persist";
 
 /// Names in a run's folder that are no roots.
-pub const RESERVED: [&str; 9] = [
+pub const RESERVED: [&str; 10] = [
     "runs",
     "input",
     "model-responses",
     "tool-args",
     "tool-results",
+    "agent-results",
     "checkpoints",
     "events.jsonl",
     "manifest.json",

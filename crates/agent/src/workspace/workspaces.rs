@@ -8,7 +8,7 @@ use innkeeper_tools::{Invocation, ToolError};
 
 use super::session::WorkspaceSession;
 
-/// Clones are the same.
+/// By the desk of the agent ([`innkeeper_tools::Caller::desk`]). Clones are the same.
 #[derive(Clone, Default)]
 pub struct Workspaces(Arc<Mutex<HashMap<RunId, Arc<WorkspaceSession>>>>);
 
@@ -39,8 +39,8 @@ impl Workspaces {
     }
 
     pub(crate) fn of_call(&self, call: &Invocation) -> Result<Arc<WorkspaceSession>, ToolError> {
-        let run = &call.context.caller.run;
-        self.of(run).ok_or_else(|| {
+        let desk = call.context.caller.desk();
+        self.of(&desk).ok_or_else(|| {
             let id = &call.tool.id;
             ToolError::unavailable(format!(
                 "{id} works on a run of an agent, and there is none here: start one with 'innkeeper run'"

@@ -9,7 +9,7 @@ use futures_util::stream;
 use innkeeper_agent::AgentRuntime;
 use innkeeper_agent::instance::{AgentParts, RunHandle, StartPrompt, StartRun};
 use innkeeper_agent::workspace::{self, StatesInStore, Workspaces};
-use innkeeper_agent::{chat, recall, skills, state};
+use innkeeper_agent::{chat, delegation, recall, skills, state};
 use innkeeper_engine::port::{ModelCall, ModelChunks, ModelPort};
 use innkeeper_engine::stream::{Chunk, ChunkKind};
 use innkeeper_engine::{EngineOptions, ExecutionEngine, NodeError, NodeManager};
@@ -311,6 +311,7 @@ pub(crate) async fn open_at(
         .into_iter()
         .chain(chat::tools(&workspaces))
         .chain(skills::tools(&workspaces))
+        .chain(delegation::tools(&workspaces))
         .chain(states)
         .chain(recall::tools(&workspaces))
         .chain(asking(home, &workflows))

@@ -1,9 +1,11 @@
 mod action;
 mod approvals;
+mod cast;
 #[cfg(unix)]
 mod child;
 mod compaction;
 mod compare;
+mod delegation;
 mod deliberation;
 mod ends;
 #[cfg(unix)]
@@ -11,6 +13,8 @@ mod faults;
 mod harness;
 #[cfg(unix)]
 mod kill;
+#[cfg(unix)]
+mod kill_agents;
 mod life;
 mod many_tools;
 mod memory;

@@ -50,7 +50,7 @@ pub(crate) fn check_told(told: &Acknowledged, events: &[RunEvent]) {
 }
 
 /// Files at the end; each is read and found to be what it is called.
-async fn files(store: &Store, run: &RunId) -> Files {
+pub(crate) async fn files(store: &Store, run: &RunId) -> Files {
     let replay = store.journal().replay(run).await.unwrap().unwrap();
     let mut read: Option<AgentRun> = replay
         .snapshot

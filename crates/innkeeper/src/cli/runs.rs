@@ -152,6 +152,7 @@ kept, and innkeeper runs resume goes on with it. The arguments are given whole; 
 const CANCEL: &str = "\
 Examples:
   innkeeper runs cancel last
+  innkeeper runs cancel last --task task_0197aa       One task, and nothing else of the run
 
 If another process drives the run, it is told, and its end is waited for.";
 
@@ -321,6 +322,12 @@ pub(crate) struct RunsShowArgs {
     /// What was sent to the model in this round, and what came back
     #[arg(long, value_name = "ROUND", conflicts_with = "file")]
     pub(crate) turn: Option<u32>,
+    /// With --turn: of this agent of the run, by its invocation id
+    #[arg(long, value_name = "ID", requires = "turn")]
+    pub(crate) invocation: Option<String>,
+    /// A task that its agent gave to another, with what came of it
+    #[arg(long, value_name = "TASK", conflicts_with_all = ["turn", "file"])]
+    pub(crate) task: Option<String>,
     /// The text of a file of its workspace
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Option<String>,
@@ -340,6 +347,9 @@ pub(crate) struct RunsEventsArgs {
     /// Go on with those that come, until the run is over
     #[arg(long)]
     pub(crate) follow: bool,
+    /// Only those of this agent of the run, by its invocation id; `runs show` lists them
+    #[arg(long, value_name = "ID")]
+    pub(crate) invocation: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -501,6 +511,9 @@ pub(crate) struct RunsCancelArgs {
     /// Its id, the beginning of it, or `last`
     #[arg(value_name = "RUN")]
     pub(crate) run: String,
+    /// Only this task that its agent gave to another, by its id; `runs show` lists them
+    #[arg(long, value_name = "TASK")]
+    pub(crate) task: Option<String>,
 }
 
 #[derive(Debug, Args)]

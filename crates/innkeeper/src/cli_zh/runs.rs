@@ -46,11 +46,22 @@ pub(super) const ARGUMENTS: &[(&str, &str, &str)] = &[
     ("runs list", "limit", "最多多少个 [默认：20]"),
     ("runs show", "run", RUN_ID),
     ("runs show", "turn", "这一轮发给模型的内容和得到的回复"),
+    (
+        "runs show",
+        "invocation",
+        "与 --turn 一起：运行中这个智能体的（invocation ID）",
+    ),
+    ("runs show", "task", "委派给其他智能体的一项任务及其结果"),
     ("runs show", "file", "工作区中某个文件的文本"),
     ("runs events", "run", RUN_ID),
     ("runs events", "after", "只要这个编号之后的事件"),
     ("runs events", "limit", "最多多少个 [默认：100]"),
     ("runs events", "follow", "继续显示新的事件，直到运行结束"),
+    (
+        "runs events",
+        "invocation",
+        "只要运行中这个智能体的事件（invocation ID，runs show 会列出）",
+    ),
     ("runs checkpoints", "run", RUN_ID),
     (
         "runs checkpoints",
@@ -117,6 +128,11 @@ pub(super) const ARGUMENTS: &[(&str, &str, &str)] = &[
         "列出等待回答的调用：这次运行的，或所有运行的",
     ),
     ("runs cancel", "run", RUN_ID),
+    (
+        "runs cancel",
+        "task",
+        "只取消这一项委派给其他智能体的任务（任务 ID，runs show 会列出）",
+    ),
     ("runs export", "run", RUN_ID),
     ("runs export", "output", "要写入的文件，代替标准输出"),
     ("runs delete", "run", RUN_ID),
@@ -305,6 +321,7 @@ innkeeper runs resume 会带着它继续。参数要完整给出；保持显示�
 const CANCEL: &str = "\
 示例：
   innkeeper runs cancel last
+  innkeeper runs cancel last --task task_0197aa       只取消一项任务，运行的其余部分继续
 
 若由另一个进程驱动，会通知它，并等待运行结束。";
 

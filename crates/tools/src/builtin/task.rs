@@ -140,7 +140,7 @@ impl Executor for TaskTool {
                 let wanted = text(&call.arguments, "status");
                 let tasks: Vec<_> = self
                     .tasks
-                    .all(&call.context.caller.run)
+                    .all(&call.context.caller.desk())
                     .await?
                     .iter()
                     .map(|entry| brief(entry))
@@ -161,7 +161,7 @@ impl TaskTool {
 
     async fn find(&self, call: &Invocation, id: &str) -> Result<Arc<Entry>, ToolError> {
         self.tasks
-            .find(&call.context.caller.run, id)
+            .find(&call.context.caller.desk(), id)
             .await?
             .ok_or_else(|| {
                 ToolError::invalid(format!(
@@ -183,7 +183,7 @@ impl TaskTool {
             }
             None => self
                 .tasks
-                .entries(&call.context.caller.run)
+                .entries(&call.context.caller.desk())
                 .into_iter()
                 .filter(|entry| entry.is_running())
                 .collect(),

@@ -25,7 +25,13 @@ pub(super) fn register(
 ) -> Result<Registered, ToolError> {
     let promises = promised(run, tool, arguments);
     let tasks = &run.shared.tasks;
-    tasks.register(tool.id.as_str(), &run.caller.run, call_id, promises, cancel)
+    tasks.register(
+        tool.id.as_str(),
+        &run.caller.desk(),
+        call_id,
+        promises,
+        cancel,
+    )
 }
 
 /// It has been written down that it begins.

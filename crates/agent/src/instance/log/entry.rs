@@ -81,18 +81,25 @@ pub(super) struct Kept {
     pub(super) tree: Option<Tree>,
     /// An answer that became a file.
     pub(super) captured: Option<(WorkspaceChange, Blob)>,
+    /// What an agent that worked for another has left.
+    pub(super) delivered: Option<WorkspaceChange>,
 }
 
 pub(super) fn kept(run: &AgentRun, drafts: &[Draft]) -> Kept {
     let has = |wanted: fn(&RunEventKind) -> bool| drafts.iter().any(|draft| wanted(&draft.kind));
     let is_checkpoint = has(|kind| matches!(kind, RunEventKind::CheckpointCreated(_)));
     let captured = drafts.iter().find_map(|draft| match &draft.kind {
-        RunEventKind::DirectOutputCaptured(captured) => Some(captured.path.as_str()),
+        RunEventKind::DirectOutputCaptured(captured) => {
+            let scope = draft.scope.as_ref();
+            let part = scope.map_or(run, |scope| run.of_invocation(&scope.invocation_id));
+            Some((part, captured.path.as_str()))
+        }
         _ => None,
     });
     Kept {
         tree: is_checkpoint.then(|| run.workspace().tree()),
-        captured: captured.and_then(|path| captured_as(run, path)),
+        captured: captured.and_then(|(part, path)| captured_as(part, path)),
+        delivered: run.delivered(drafts),
     }
 }
 

@@ -19,7 +19,7 @@ use std::sync::{Arc, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
-use innkeeper_protocol::event::RunId;
+use innkeeper_protocol::event::{InvocationId, RunId};
 use innkeeper_store::journal::{RunJournal, Written};
 use innkeeper_store::{Blob, BlobId, StoreError};
 use innkeeper_tools::Clock;
@@ -39,7 +39,13 @@ pub(crate) use self::rest::Rest;
 
 /// Cheap to clone; clones are the same run.
 #[derive(Clone)]
-pub(crate) struct RunLog(Arc<Inner>);
+pub(crate) struct RunLog(Arc<Inner>, Option<Arc<Lens>>);
+
+/// One agent of the run that works for another: what is read is its part, what is written is fed to it.
+struct Lens {
+    invocation: InvocationId,
+    session: Arc<WorkspaceSession>,
+}
 
 struct Inner {
     run: RunId,
@@ -47,7 +53,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     state: Arc<Mutex<State>>,
     /// Follows what the run's workspace becomes.
-    session: Arc<WorkspaceSession>,
+    session: std::sync::Mutex<Arc<WorkspaceSession>>,
     /// Something that can be told waits for what is submitted next.
     is_held: AtomicBool,
     /// Entries that nobody waits for.
@@ -151,26 +157,83 @@ impl RunLog {
         if run.is_parked() {
             parked.notify_one();
         }
-        Self(Arc::new(Inner {
-            run: run.created().run_id.clone(),
-            journal,
-            clock,
-            on_disk: AtomicU64::new(last_seq),
-            state: Arc::new(Mutex::new(State {
-                place: Place {
-                    last_seq,
-                    since_snapshot: 0,
-                },
-                awake: Some(Box::new(Awake { run, held: None })),
-            })),
+        Self(
+            Arc::new(Inner {
+                run: run.created().run_id.clone(),
+                journal,
+                clock,
+                on_disk: AtomicU64::new(last_seq),
+                state: Arc::new(Mutex::new(State {
+                    place: Place {
+                        last_seq,
+                        since_snapshot: 0,
+                    },
+                    awake: Some(Box::new(Awake { run, held: None })),
+                })),
+                session: std::sync::Mutex::new(session),
+                is_held: AtomicBool::new(false),
+                pending: std::sync::Mutex::default(),
+                fed: Notify::new(),
+                parked,
+                broken: Fault::default(),
+                let_go,
+            }),
+            None,
+        )
+    }
+
+    /// The same log for an agent that works for another.
+    pub(crate) fn of(&self, invocation: InvocationId, session: Arc<WorkspaceSession>) -> Self {
+        let lens = Lens {
+            invocation,
             session,
-            is_held: AtomicBool::new(false),
-            pending: std::sync::Mutex::default(),
-            fed: Notify::new(),
-            parked,
-            broken: Fault::default(),
-            let_go,
-        }))
+        };
+        Self(self.0.clone(), Some(Arc::new(lens)))
+    }
+
+    /// From now on this one follows what the run's workspace becomes.
+    pub(crate) fn seat(&self, session: Arc<WorkspaceSession>) {
+        let mut seat = self
+            .0
+            .session
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *seat = session;
+    }
+
+    fn root_session(&self) -> Arc<WorkspaceSession> {
+        let seat = self
+            .0
+            .session
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        seat.clone()
+    }
+
+    /// Of whoever speaks through this.
+    fn session(&self) -> Arc<WorkspaceSession> {
+        match &self.1 {
+            None => self.root_session(),
+            Some(lens) => lens.session.clone(),
+        }
+    }
+
+    /// The part of the run that is seen through this.
+    fn part<'r>(&self, run: &'r AgentRun) -> &'r AgentRun {
+        match &self.1 {
+            None => run,
+            Some(lens) => run.of_invocation(&lens.invocation),
+        }
+    }
+
+    fn addressed(&self, input: Input) -> Input {
+        match &self.1 {
+            None => input,
+            Some(lens) => Input::Child {
+                invocation: lens.invocation.clone(),
+                input: Box::new(input),
+            },
+        }
     }
 
     pub(crate) fn id(&self) -> &RunId {
@@ -227,13 +290,16 @@ impl RunLog {
     pub(crate) async fn read<T>(&self, look: impl FnOnce(&AgentRun) -> T) -> Result<T, StoreError> {
         let mut state = self.0.state.lock().await;
         let (awake, _) = self.awake(&mut state).await?;
-        Ok(look(&awake.run))
+        Ok(look(self.part(&awake.run)))
     }
 
     /// None of a run that rests; it goes on resting.
     pub(crate) async fn peek<T>(&self, look: impl FnOnce(&AgentRun) -> T) -> Option<T> {
         let state = self.0.state.lock().await;
-        state.awake.as_ref().map(|awake| look(&awake.run))
+        state
+            .awake
+            .as_ref()
+            .map(|awake| look(self.part(&awake.run)))
     }
 
     /// On disk when it returns.
@@ -316,13 +382,17 @@ impl RunLog {
             return Err(error.into());
         }
         let at = self.0.clock.now();
+        let session = self.session();
         for input in inputs {
             let Awake { run, held } = awake;
             let before = standing(run);
             // It makes a checkpoint of how it was, too.
             let is_rollback = matches!(input, Input::RolledBack(_));
             let undone = is_rollback.then(|| run.workspace().tree());
-            let stamped = Stamped { at, input };
+            let stamped = Stamped {
+                at,
+                input: self.addressed(input),
+            };
             let drafts = run.apply(&stamped)?;
             self.0.fed.notify_waiters();
             if run.is_parked() {
@@ -330,13 +400,16 @@ impl RunLog {
             }
             let mut kept = kept(run, &drafts);
             if let Some((change, blob)) = kept.captured.take() {
-                self.0.session.changed(&change, vec![blob.clone()]);
+                session.changed(&change, vec![blob.clone()]);
                 brought.blobs.push(blob);
             }
-            if is_rollback {
-                self.0.session.begin(run.workspace().clone());
+            if let Some(change) = kept.delivered.take() {
+                self.root_session().changed(&change, Vec::new());
             }
-            self.0.session.sent(&brought.blobs);
+            if is_rollback {
+                session.begin(run.workspace().clone());
+            }
+            session.sent(&brought.blobs);
             let events = numbered(&self.0.run, place.last_seq, at, drafts);
             place.last_seq += events.len() as u64;
             let held = held.get_or_insert_with(|| Held::since(before));
@@ -409,7 +482,7 @@ impl RunLog {
         let written = match brought.is_empty() {
             true => written,
             false => {
-                let session = self.0.session.clone();
+                let session = self.session();
                 Written::new(async move {
                     let written = written.wait().await;
                     if written.is_ok() {

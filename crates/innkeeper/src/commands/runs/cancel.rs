@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use innkeeper_agent::AgentRuntime;
 use innkeeper_agent::instance::{RunHandle, RunMessage};
-use innkeeper_protocol::event::RunId;
+use innkeeper_protocol::event::{RunId, TaskId};
 use innkeeper_store::{Store, StoreError};
 use innkeeper_tools::policy::Nobody;
 
@@ -23,7 +23,10 @@ use crate::runtime::block_on;
 pub(super) fn run(args: &RunsCancelArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
     let handle = with_runtime(home, screen, async |runtime, store| {
         let run = find(&runtime.reader(), &args.run).await?;
-        cancelled(runtime, store, &run).await
+        match &args.task {
+            None => cancelled(runtime, store, &run).await,
+            Some(task) => task_cancelled(runtime, store, &run, &TaskId::new(task)).await,
+        }
     })?;
     match screen.json {
         true => screen.document(&handle)?,
@@ -68,6 +71,31 @@ async fn cancelled(
         }
         if !elsewhere.told(&RunMessage::Cancel).await? {
             let run = run.to_string();
+            return Err(RunFault::NotCancelled { run }.into());
+        }
+    }
+}
+
+/// One task of a run that is at work. Of one that nobody drives, nothing is at work.
+async fn task_cancelled(
+    runtime: &AgentRuntime,
+    store: &Store,
+    run: &RunId,
+    task: &TaskId,
+) -> Result<RunHandle, Failure> {
+    let mut elsewhere = Elsewhere::new(runtime, store, run);
+    let wanted = RunMessage::CancelTask { task: task.clone() };
+    loop {
+        let detail = runtime.reader().task_detail(run, task).await?;
+        let status = detail["task"]["status"].as_str().unwrap_or_default();
+        if !matches!(status, "queued" | "running") {
+            return Ok(RunHandle::from(&runtime.record(run).await?));
+        }
+        let run = run.to_string();
+        if elsewhere.claimed().await?.is_some() {
+            return Err(RunFault::NotDriven { run }.into());
+        }
+        if !elsewhere.told(&wanted).await? {
             return Err(RunFault::NotCancelled { run }.into());
         }
     }
@@ -162,7 +190,7 @@ impl<'r> Elsewhere<'r> {
                 let waiting = self.store.control().waiting(before).await?;
                 let is_waiting = waiting.iter().any(|waiting| waiting.number == *number);
                 // What was left for a run that is over is thrown away by whoever takes the home over.
-                is_waiting || *message == RunMessage::Cancel
+                is_waiting || !matches!(message, RunMessage::Delete)
             }
             _ => false,
         };

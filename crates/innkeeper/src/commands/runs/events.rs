@@ -1,7 +1,7 @@
 //! `innkeeper runs events`: the journal of a run, and what is added to it.
 
 use innkeeper_agent::instance::RunReader;
-use innkeeper_protocol::event::{RunEvent, RunEventKind, RunId};
+use innkeeper_protocol::event::{InvocationId, RunEvent, RunEventKind, RunId};
 use innkeeper_store::journal::EventRange;
 use serde_json::Value as Json;
 
@@ -18,14 +18,18 @@ use crate::output::Screen;
 pub(super) fn run(args: &RunsEventsArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
     reading(home, async |reader| {
         let run = find(reader, &args.run).await?;
-        let mut seen = first(args, reader, &run, screen).await?;
+        let invocation = args.invocation.as_deref().map(InvocationId::new);
+        let invocation = invocation.as_ref();
+        let mut seen = first(args, reader, &run, invocation, screen).await?;
         if !args.follow {
             return Ok(Ended::Done);
         }
         loop {
-            seen = all_after(reader, &run, seen, usize::MAX, screen).await?;
             let record = reader.record(&run).await?;
-            if record.status.is_terminal() && seen >= record.last_seq {
+            seen = all_after(reader, &run, invocation, seen, usize::MAX, screen).await?;
+            // Of one agent, the last event of the run may be none.
+            let is_all = seen >= record.last_seq || invocation.is_some();
+            if record.status.is_terminal() && is_all {
                 return Ok(Ended::Done);
             }
             // Another process writes them; nobody tells us.
@@ -38,22 +42,32 @@ async fn first(
     args: &RunsEventsArgs,
     reader: &RunReader,
     run: &RunId,
+    invocation: Option<&InvocationId>,
     screen: &Screen,
 ) -> Result<u64, Failure> {
     let after = match args.after {
         Some(after) => after,
+        None if invocation.is_some() => {
+            let last = EventRange::Last { limit: args.limit };
+            let known = match invocation {
+                Some(invocation) => reader.events_of(run, invocation, last).await?,
+                None => Vec::new(),
+            };
+            known.first().map_or(0, |first| first.seq.saturating_sub(1))
+        }
         None => {
             let last = reader.record(run).await?.last_seq;
             last.saturating_sub(u64::try_from(args.limit).unwrap_or(u64::MAX))
         }
     };
-    all_after(reader, run, after, args.limit, screen).await
+    all_after(reader, run, invocation, after, args.limit, screen).await
 }
 
 /// Gives the number of the last.
 async fn all_after(
     reader: &RunReader,
     run: &RunId,
+    invocation: Option<&InvocationId>,
     after: u64,
     limit: usize,
     screen: &Screen,
@@ -64,7 +78,10 @@ async fn all_after(
             seq: seen,
             limit: EVENTS_PAGE.min(left),
         };
-        let events = reader.events(run, range).await?;
+        let events = match invocation {
+            None => reader.events(run, range).await?,
+            Some(invocation) => reader.events_of(run, invocation, range).await?,
+        };
         let Some(last) = events.last() else { break };
         seen = last.seq;
         left = left.saturating_sub(events.len());

@@ -98,6 +98,7 @@ async fn write<W: Write, F: Fn(io::Error) -> Failure>(
     let mut turns = reader.turns(run).await?;
     while let Some(turn) = turns.next().await? {
         out.item(&json!({
+            "invocationId": turn.invocation_id,
             "round": turn.round,
             "request": {"keep": turn.keep, "add": turn.add},
             "reply": turn.reply,

@@ -5,6 +5,7 @@
 //! published; `speech.rs`, `words.rs`, `weave.rs` and `timeline.rs` are what is seen of it, `summary.rs` what is said at its
 //! end.
 
+mod agents;
 mod approve;
 mod attend;
 mod cancel;

@@ -2,10 +2,11 @@
 
 use innkeeper_agent::instance::{ModelTurnView, RunReader, pending_in};
 use innkeeper_agent::run::AgentRun;
-use innkeeper_protocol::event::{RunEvent, RunEventKind, RunId};
+use innkeeper_protocol::event::{InvocationId, RunEvent, RunEventKind, RunId, TaskId};
 use innkeeper_store::journal::{EventRange, RunRecord};
 use serde_json::{Value as Json, json};
 
+use super::agents;
 use super::approve;
 use super::find::{find, reading};
 use super::spending;
@@ -22,8 +23,16 @@ use crate::table::Table;
 pub(super) fn run(args: &RunsShowArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
     reading(home, async |reader| {
         let run = find(reader, &args.run).await?;
+        if let Some(task) = &args.task {
+            agents::task(reader, &run, &TaskId::new(task), screen).await?;
+            return Ok(Ended::Done);
+        }
         match (args.turn, &args.file) {
-            (Some(round), _) => turn(reader, &run, round, screen).await?,
+            (Some(round), _) => {
+                let invocation = args.invocation.as_deref().map(InvocationId::new);
+                let invocation = invocation.unwrap_or_else(InvocationId::root);
+                turn(reader, &run, &invocation, round, screen).await?;
+            }
             (None, Some(path)) => {
                 let file = reader.file(&run, path).await?;
                 match screen.json {
@@ -57,6 +66,7 @@ async fn whole(reader: &RunReader, run: &RunId, screen: &Screen) -> Result<(), F
             "files": state.workspace().files,
             "commits": state.commits().collect::<Vec<_>>(),
             "pendingCommit": state.pending_commit(),
+            "timeline": state.timeline(),
             "pendingApprovals": pending_in(&state),
         }));
     }
@@ -69,6 +79,8 @@ async fn whole(reader: &RunReader, run: &RunId, screen: &Screen) -> Result<(), F
         "等待回答（innkeeper runs approve）",
         &waiting,
     )?;
+    let agents = agents::tree(&state.timeline(), screen);
+    section(screen, "Agents", "智能体", &agents)?;
     section(screen, "Turns", "各轮", &turn_table(&events, screen))?;
     section(screen, "Calls", "调用", &call_table(&events, screen))?;
     let (models, tools) = spending::tables(state.spent(), screen.lang);
@@ -298,9 +310,15 @@ fn commit_table(state: &AgentRun) -> Option<Table> {
     (state.commit_count() > 0).then_some(table)
 }
 
-async fn turn(reader: &RunReader, run: &RunId, round: u32, screen: &Screen) -> Result<(), Failure> {
+async fn turn(
+    reader: &RunReader,
+    run: &RunId,
+    invocation: &InvocationId,
+    round: u32,
+    screen: &Screen,
+) -> Result<(), Failure> {
     let turn = reader
-        .model_turn(run, round, Some(MAX_SHOWN_TURN_CHARS))
+        .model_turn_of(run, invocation, round, Some(MAX_SHOWN_TURN_CHARS))
         .await?;
     if screen.json {
         return screen.document(&turn);

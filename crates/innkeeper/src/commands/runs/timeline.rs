@@ -2,9 +2,10 @@
 //! streamed; elsewhere there are only lines, on standard error.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};
 
-use innkeeper_protocol::event::{RunEvent, RunEventKind};
+use innkeeper_protocol::event::{InvocationId, RunEvent, RunEventKind};
 
 use super::speech::Piece;
 use super::weave::{Thread, Weave};
@@ -32,6 +33,8 @@ pub(super) struct Timeline {
     /// What the cursor stands behind.
     at: At,
     weave: Weave,
+    /// Agents that work for the one whose words are shown.
+    agents: HashMap<InvocationId, String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +83,7 @@ impl Timeline {
             name: String::new(),
             at: At::LineStart,
             weave: Weave::default(),
+            agents: HashMap::new(),
         }
     }
 
@@ -113,11 +117,20 @@ impl Timeline {
     }
 
     pub(super) fn event(&mut self, event: &RunEvent) {
+        if let RunEventKind::AgentInvocationCreated(created) = &event.kind
+            && created.kind == "subagent"
+        {
+            let name = format!("  [{}] ", message(created.profile_id.as_str()));
+            self.agents.insert(created.invocation_id.clone(), name);
+        }
         let Some(line) = line(event, self.screen.lang) else {
             return;
         };
+        let scope = event.scope.as_ref();
+        let agent = scope.and_then(|scope| self.agents.get(&scope.invocation_id).cloned());
         let is_shown = match (self.way, &event.kind) {
             (Way::Silent, _) => false,
+            (Way::Live | Way::Woven, RunEventKind::ModelCompleted(_)) if agent.is_some() => true,
             // It was said already, word by word; and whoever is asked sees the question.
             (
                 Way::Live | Way::Woven,
@@ -126,13 +139,14 @@ impl Timeline {
             (Way::Live | Way::Woven | Way::Lines, _) => true,
         };
         if is_shown {
-            self.line(&line);
+            self.line(agent.as_deref().unwrap_or_default(), &line);
         }
     }
 
-    fn line(&mut self, line: &Line) {
+    /// `agent` stands before what is not told of the one whose run it is.
+    fn line(&mut self, agent: &str, line: &Line) {
         self.end_line();
-        let text = format!("{}{} {}", self.name, line.sign, message(&line.text));
+        let text = format!("{}{agent}{} {}", self.name, line.sign, message(&line.text));
         let painted = match line.tone {
             Tone::Plain => text,
             Tone::Quiet => self.paint("2", &text),
@@ -151,7 +165,7 @@ impl Timeline {
                 tone: Tone::Warning,
                 text: self.screen.pick(english, chinese).to_owned(),
             };
-            self.line(&line);
+            self.line("", &line);
         }
     }
 

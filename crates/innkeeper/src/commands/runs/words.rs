@@ -347,6 +347,44 @@ pub(super) fn line(event: &RunEvent, lang: Lang) -> Option<Line> {
                 true => Line::new("✗", Bad, said),
             }
         }
+        Kind::AgentDelegateStarted(given) => {
+            let title = given.extra.get("title").and_then(|title| title.as_str());
+            let (agent, title) = (&given.target_profile_id, title.unwrap_or_default());
+            let said = lang.pick(
+                format!("a task for {agent}: {title}"),
+                format!("委派给 {agent} 的任务：{title}"),
+            );
+            Line::new("⇢", Plain, said)
+        }
+        Kind::AgentTaskCompleted(task) => {
+            let agent = &task.target_profile_id;
+            let said = lang.pick(
+                format!("{agent} has returned"),
+                format!("{agent} 已交回结果"),
+            );
+            Line::new("⇠", Good, said)
+        }
+        Kind::AgentTaskFailed(task) | Kind::AgentTaskCancelled(task) => {
+            let agent = &task.target_profile_id;
+            let why = task
+                .error
+                .as_ref()
+                .and_then(|error| error["message"].as_str());
+            let why = why.unwrap_or_default();
+            let said = lang.pick(
+                format!("the task of {agent} came to nothing: {why}"),
+                format!("{agent} 的任务没有完成：{why}"),
+            );
+            Line::new("⇠", Bad, said)
+        }
+        Kind::AgentHandoffAccepted(handoff) => {
+            let agent = &handoff.target_profile_id;
+            let said = lang.pick(
+                format!("{agent} has the run from now on"),
+                format!("从现在起由 {agent} 负责这次运行"),
+            );
+            Line::new("⇒", Plain, said)
+        }
         Kind::StateUpdated(state) => {
             let (version, paths) = (state.version, state.paths.join(", "));
             let said = match state.scope.as_str() {

@@ -85,7 +85,7 @@ impl Sessions {
     pub(super) fn of(&self, caller: &Caller) -> Arc<Slot> {
         let key = Key {
             user: caller.user.clone(),
-            run: caller.run.clone(),
+            run: caller.desk(),
         };
         let mut table = self.table();
         if let Some(session) = table.get(&key) {
