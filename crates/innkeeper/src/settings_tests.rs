@@ -174,6 +174,7 @@ fn every_key_that_is_known_is_one_that_is_read() {
     rule.actor = Some("a".into());
     rule.arguments.insert("x".into(), "y".into());
     rule.reason = Some("r".into());
+    rule.expires = Some("1h".parse().unwrap());
     let rule = serde_json::to_value(rule).unwrap();
     let read: Vec<&str> = rule
         .as_object()
