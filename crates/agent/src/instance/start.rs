@@ -227,8 +227,8 @@ impl AgentRuntime {
         let (skills, rules) = (self.skills().clone(), profile.skills.clone());
         let looked_up = move || skills.effective(scopes, &rules);
         let looked_up = tokio::task::spawn_blocking(looked_up).await;
-        Ok(looked_up
-            .map_err(|error| AgentError::new(ErrorCode::AgentInternalError, error.to_string()))??)
+        looked_up
+            .map_err(|error| AgentError::new(ErrorCode::AgentInternalError, error.to_string()))?
     }
 
     pub(super) async fn profile(

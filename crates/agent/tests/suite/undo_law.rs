@@ -185,7 +185,10 @@ async fn check(house: &House, naive: &Naive, by: u8) {
     );
 }
 
-async fn course(ops: Vec<(u8, u8, Vec<(u8, u8)>)>) {
+/// What is done, to what, and what the model does then.
+type Op = (u8, u8, Vec<(u8, u8)>);
+
+async fn course(ops: Vec<Op>) {
     let mut house = House::new().await;
     house.profile_with("worker", "tam", |profile| {
         profile["tools"]["maxRounds"] = 200.into();
