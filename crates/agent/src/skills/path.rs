@@ -38,7 +38,8 @@ pub(crate) fn check_name(name: &str) -> Result<(), SkillError> {
 pub(crate) fn skill_path(text: &str) -> Result<WorkspacePath, SkillError> {
     // A name with a blank at its end would be another file than it looks.
     let path = WorkspacePath::parse(text).map_err(|why| SkillError::path(text, why))?;
-    if text.trim() != text {
+    let is_blank = |text: &str| text.trim() != text;
+    if is_blank(text) || is_blank(path.as_str()) {
         let message = format!(
             "'{}' begins or ends with a blank: name the file without it",
             quoted(text)

@@ -323,10 +323,6 @@ fn the_rest_is_talk() {
         ("帮助", "这是一次排练"),
         ("tell me a story", "The inn stood where two roads met"),
         (
-            "delegate: find out about tea",
-            "No tool `agent.delegate` is offered here",
-        ),
-        (
             "what is the meaning of life?",
             "This is a rehearsal: there is no language model here",
         ),
