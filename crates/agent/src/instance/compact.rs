@@ -351,7 +351,10 @@ fn dropped(sent: &[Arc<Json>], cut: &Cut) -> Vec<Arc<Json>> {
 
 /// What has given way, read once for all tools that look at it.
 #[derive(Default)]
-pub(crate) struct KeptDropped(Mutex<Option<(Vec<Dropped>, Arc<Vec<Json>>)>>);
+pub(crate) struct KeptDropped(Mutex<Option<Read>>);
+
+/// Which parts, and all their messages.
+type Read = (Vec<Dropped>, Arc<Vec<Json>>);
 
 impl KeptDropped {
     pub(crate) async fn read(
@@ -391,7 +394,7 @@ impl KeptDropped {
         *self.lock() = None;
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<(Vec<Dropped>, Arc<Vec<Json>>)>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Read>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

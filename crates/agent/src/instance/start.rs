@@ -132,7 +132,7 @@ impl AgentRuntime {
         for part in dropped {
             // Where it is gone already, the tool that reads it says so.
             let content = self.0.contents.blob(&part.content).await?;
-            blobs.extend(content.map(|content| Blob::new(content)));
+            blobs.extend(content.map(Blob::new));
         }
         Ok(blobs)
     }

@@ -373,7 +373,7 @@ async fn tried(deeds: Vec<Deed>) {
                     .states()
                     .prune(&"ws_1".into(), std::slice::from_ref(&id))
                     .await;
-                assert_eq!(gone.unwrap(), [id.clone()]);
+                assert_eq!(gone.unwrap(), std::slice::from_ref(&id));
                 states.remove(&id);
             }
             Deed::Sweep => drop(store.contents().sweep().await.unwrap()),

@@ -69,7 +69,7 @@ impl From<Expires> for String {
 impl fmt::Display for Expires {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.0.as_secs();
-        let fits = |unit: &&(&str, u64)| seconds > 0 && seconds % unit.1 == 0;
+        let fits = |unit: &&(&str, u64)| seconds > 0 && seconds.is_multiple_of(unit.1);
         match UNITS.iter().find(fits) {
             Some((name, unit)) => write!(f, "{}{name}", seconds / unit),
             None => write!(f, "{}ms", self.0.as_millis()),
