@@ -272,8 +272,10 @@ impl AgentInstance {
                     ..ModelCall::default()
                 };
                 let asked = tokio::select! {
-                    asked = ask(&tap, call, self.cancel.child_token()) => asked,
+                    // Whoever is stopped in the middle has not failed.
+                    biased;
                     () = self.cancel.cancelled() => return None,
+                    asked = ask(&tap, call, self.cancel.child_token()) => asked,
                 };
                 match asked {
                     Ok((words, model)) => {

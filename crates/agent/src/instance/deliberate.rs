@@ -74,11 +74,13 @@ impl AgentInstance {
         let dialect = created.profile.agent.protocol;
         self.live.begin(round, Self::text_dialect(dialect));
         let said = tokio::select! {
-            said = self.think(&created, &sent, told) => said,
+            // Whoever is stopped in the middle has not failed.
+            biased;
             () = self.cancel.cancelled() => {
                 self.live.end();
                 return Ok(());
             }
+            said = self.think(&created, &sent, told) => said,
         };
         let (input, words) = match said {
             Ok(turn) => {

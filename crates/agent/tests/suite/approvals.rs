@@ -344,7 +344,11 @@ async fn answer(inn: &Inn, asked: &PendingApproval, answer: Answer, drives: bool
                 .pending_approvals(Some(&asked.run_id))
                 .await
                 .unwrap();
-            assert_eq!(waiting, [asked.clone()], "the question stays open");
+            assert_eq!(
+                waiting,
+                std::slice::from_ref(asked),
+                "the question stays open"
+            );
             give(no).await.unwrap();
         }
         Answer::Expire | Answer::Nobody => {}
@@ -718,7 +722,7 @@ async fn a_run_that_asks_rests_and_is_answered_all_the_same() {
     tokio::time::resume();
     assert_eq!(
         inn.runtime.pending_approvals(None).await.unwrap(),
-        [asked.clone()]
+        std::slice::from_ref(&asked)
     );
     inn.runtime.approve(yes(&asked)).await.unwrap();
     assert_eq!(inn.end(&run).await.0, RunStatus::Completed);
