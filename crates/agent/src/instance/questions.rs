@@ -126,6 +126,7 @@ fn asked(call: &CallId, id: &str, now: Timestamp, request: &ApprovalRequest) -> 
             description: request.description.clone(),
             arguments: request.arguments.clone(),
             rule: request.rule.clone(),
+            says: Some(request.says.clone()),
             user: request.caller.user.clone(),
             actor: request.caller.actor.clone(),
             project: request.caller.project.clone(),

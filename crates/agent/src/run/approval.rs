@@ -36,6 +36,9 @@ pub struct Question {
     /// Without secrets.
     pub arguments: Json,
     pub rule: String,
+    /// What the rule says; journals of earlier versions have only its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub says: Option<String>,
     pub user: String,
     pub actor: String,
     pub project: String,
@@ -52,7 +55,7 @@ impl Question {
             actor: self.actor.clone(),
             tool: self.tool.clone(),
             source: self.source.clone(),
-            rule: self.rule.clone(),
+            rule: self.says.as_ref().unwrap_or(&self.rule).clone(),
         }
     }
 

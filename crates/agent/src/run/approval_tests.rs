@@ -18,6 +18,7 @@ fn question(tool: &str) -> Question {
         description: String::new(),
         arguments: json!({"to": "a"}),
         rule: "careful".to_owned(),
+        says: None,
         user: "default".to_owned(),
         actor: "agent:writer".to_owned(),
         project: "default".to_owned(),

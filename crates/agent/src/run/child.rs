@@ -19,6 +19,7 @@ use super::fit::Fit;
 use super::model::short;
 use super::names::result_file;
 use super::state::{Phase, RunFailure};
+use super::turn::{CallState, Turn};
 use super::{AgentRun, Draft, Input, Misfit, Stamped};
 use crate::workspace::state::FileInfo;
 
@@ -256,6 +257,24 @@ impl AgentRun {
     pub(super) fn asks_anybody(&self) -> bool {
         let mut children = self.children.values();
         self.asking().next().is_some() || children.any(|child| child.run.asking().next().is_some())
+    }
+
+    /// Nothing of it is under way: people are asked, and whoever is not asked about waits for somebody who is.
+    pub fn only_asks(&self) -> bool {
+        let calls = self.turn.iter().flat_map(Turn::calls);
+        let is_waiting = |call: &CallId| {
+            let waiting = self.awaits.get(call);
+            waiting.is_some_and(|waiting| waiting.timed_out.is_none())
+        };
+        let mut started = calls.filter(|call| matches!(call.state, CallState::Started { .. }));
+        let is_at_work = started.any(|call| !is_waiting(&call.call));
+        let waits = self.asking().next().is_some() || self.waits_for_children();
+        let mut living = self.children.values().filter(|child| !child.is_over());
+        !is_at_work
+            && waits
+            && self.tasks.is_empty()
+            && self.asks_anybody()
+            && living.all(|child| child.run.only_asks())
     }
 
     /// What a person has allowed for the run holds for everybody in it.

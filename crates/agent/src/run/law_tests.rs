@@ -35,6 +35,7 @@ fn question(by: u8) -> Question {
         description: String::new(),
         arguments: json!({}),
         rule: (by % 2).to_string(),
+        says: None,
         user: String::new(),
         actor: String::new(),
         project: String::new(),

@@ -27,6 +27,9 @@ pub struct ApprovalRequest {
     pub arguments: Json,
     /// Which rule asks, and why.
     pub rule: String,
+    /// What that rule says.
+    #[serde(skip)]
+    pub says: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     pub caller: Asker,
@@ -78,6 +81,7 @@ impl ApprovalRequest {
             description: tool.description.clone(),
             arguments: shown,
             rule: verdict.rule.clone(),
+            says: verdict.says.clone(),
             reason: verdict.reason.clone(),
             caller: Asker {
                 user: caller.user.to_string(),
@@ -117,7 +121,7 @@ impl ApprovalRequest {
             actor: self.caller.actor.clone(),
             tool: self.tool.clone(),
             source: self.source.clone(),
-            rule: self.rule.clone(),
+            rule: self.says.clone(),
         }
     }
 

@@ -81,6 +81,7 @@ fn verdict(decision: Decision) -> Verdict {
         rule: "careful".into(),
         reason: None,
         expires: None,
+        says: "tool=*".into(),
     }
 }
 
@@ -421,4 +422,41 @@ fn a_question_shows_no_secret() {
             reason: String::new()
         }
     );
+}
+
+/// Two rules may have one name, and a rule may come to say more under the name that it had.
+#[test]
+fn an_answer_for_longer_is_about_what_a_rule_says_and_not_about_its_name() {
+    let rule = |place: &str| {
+        let mut rule = super::super::Rule::new(Decision::Ask);
+        rule.name = Some("careful".into());
+        rule.tool = Some("File.Write".into());
+        rule.arguments.insert("file_path".into(), place.into());
+        rule
+    };
+    let rules = vec![
+        rule("user://projects/default/notes/*"),
+        rule("user://projects/default/diary/*"),
+    ];
+    let policy = super::super::Policy::new(rules).unwrap();
+    let keys = ["notes/a.md", "diary/a.md", "diary/b.md"].map(|file| {
+        let tool = tool("File.Write", "builtin");
+        let path = format!("user://projects/default/{file}");
+        let arguments = json!({"file_path": path});
+        let arguments = arguments.as_object().unwrap();
+        let verdict = policy.decide(&super::super::Question {
+            tool: &tool,
+            actor: "agent:writer",
+            arguments,
+            normalise: &|text| Some(text.to_owned()),
+        });
+        assert_eq!(
+            (verdict.decision, verdict.rule.as_str()),
+            (Decision::Ask, "careful")
+        );
+        let caller = Caller::agent("writer", RunId::from("r"), Reach::everything());
+        ApprovalRequest::new("1", &tool, &caller, arguments, json!({}), &verdict).key()
+    });
+    assert_ne!(keys[0], keys[1]);
+    assert_eq!(keys[1], keys[2]);
 }

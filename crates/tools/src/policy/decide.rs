@@ -44,6 +44,9 @@ pub struct Verdict {
     /// How long a run waits for the answer; for ever if nothing is said.
     #[serde(skip)]
     pub expires: Option<Duration>,
+    /// What the rule says, whatever its name.
+    #[serde(skip)]
+    pub says: String,
 }
 
 /// Rules of a person, and the defaults below them. The order of the rules means nothing.
@@ -111,6 +114,7 @@ impl Policy {
                 rule: "policy".to_owned(),
                 reason: Some(format!("the policy cannot be read: {reason}")),
                 expires: None,
+                says: String::new(),
             };
         }
         let decided = strictest(self.rules.iter(), question);
@@ -123,6 +127,7 @@ impl Policy {
                 rule: "policy".to_owned(),
                 reason: Some("no rule speaks of this".to_owned()),
                 expires: None,
+                says: String::new(),
             },
         }
     }
@@ -217,6 +222,7 @@ impl Candidate<'_> {
             expires: expires
                 .filter(|_| self.decision() == Decision::Ask)
                 .map(Expires::duration),
+            says: self.rule.says(),
         }
     }
 }

@@ -78,11 +78,17 @@ impl Rule {
         }
     }
 
-    /// Its name, or what it says: `tool=File.* file_path=user://projects/x/*`.
+    /// Its name, or what it says.
     pub fn label(&self) -> String {
-        if let Some(name) = &self.name {
-            return name.clone();
+        match &self.name {
+            Some(name) => name.clone(),
+            None => self.says(),
         }
+    }
+
+    /// `tool=File.* file_path=user://projects/x/*`. An answer for longer than one call is about this: a name can be given
+    /// to another rule.
+    pub fn says(&self) -> String {
         let fields = [
             ("source", &self.source),
             ("tool", &self.tool),

@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 
 use innkeeper_agent::instance::{PendingApproval, pending_in};
-use innkeeper_agent::run::{AgentRun, CallState, Turn};
 use innkeeper_protocol::event::{CallId, RunEventKind};
 use innkeeper_store::journal::EventRange;
 
@@ -223,16 +222,10 @@ impl Attendant<'_> {
 
     /// Nothing of the run is under way: it does nothing more before somebody answers.
     pub(super) async fn waits_for_others(&self) -> Result<bool, Failure> {
-        if !self.questions.left || !self.runtime.is_resting(&self.run).await {
+        if !self.questions.left {
             return Ok(false);
         }
         let state = self.runtime.reader().state(&self.run).await?;
-        Ok(only_waits(&state))
+        Ok(state.only_asks())
     }
-}
-
-fn only_waits(state: &AgentRun) -> bool {
-    let mut calls = state.turn().into_iter().flat_map(Turn::calls);
-    let is_at_work = calls.any(|call| matches!(call.state, CallState::Started { .. }));
-    !is_at_work && state.open_tasks().is_empty() && state.asking().next().is_some()
 }
