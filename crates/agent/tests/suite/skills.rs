@@ -148,7 +148,7 @@ async fn an_agent_is_told_what_its_skills_are_for() {
     house.script.say("Done.");
     house.run("worker", "Sing a song").await;
     let asked = house.script.request(0);
-    assert!(!asked[0]["content"].as_str().unwrap().contains("tea"));
+    assert!(!asked[0]["content"].as_str().unwrap().contains("About tea"));
 }
 
 #[tokio::test]
