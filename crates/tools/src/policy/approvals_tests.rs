@@ -428,7 +428,7 @@ fn a_question_shows_no_secret() {
 #[test]
 fn an_answer_for_longer_is_about_what_a_rule_says_and_not_about_its_name() {
     let rule = |place: &str| {
-        let mut rule = super::super::Rule::new(Decision::Ask);
+        let mut rule = crate::policy::Rule::new(Decision::Ask);
         rule.name = Some("careful".into());
         rule.tool = Some("File.Write".into());
         rule.arguments.insert("file_path".into(), place.into());
@@ -438,13 +438,13 @@ fn an_answer_for_longer_is_about_what_a_rule_says_and_not_about_its_name() {
         rule("user://projects/default/notes/*"),
         rule("user://projects/default/diary/*"),
     ];
-    let policy = super::super::Policy::new(rules).unwrap();
+    let policy = crate::policy::Policy::new(rules).unwrap();
     let keys = ["notes/a.md", "diary/a.md", "diary/b.md"].map(|file| {
         let tool = tool("File.Write", "builtin");
         let path = format!("user://projects/default/{file}");
         let arguments = json!({"file_path": path});
         let arguments = arguments.as_object().unwrap();
-        let verdict = policy.decide(&super::super::Question {
+        let verdict = policy.decide(&crate::policy::Question {
             tool: &tool,
             actor: "agent:writer",
             arguments,

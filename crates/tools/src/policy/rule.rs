@@ -100,9 +100,17 @@ impl Rule {
         let arguments = self.arguments.iter().map(|(name, p)| (name.as_str(), p));
         let parts: Vec<_> = fields
             .chain(arguments)
-            .map(|(name, pattern)| format!("{name}={}", pattern.as_str()))
+            .map(|(name, pattern)| format!("{}={}", plain(name), plain(pattern.as_str())))
             .collect();
         parts.join(" ")
+    }
+}
+
+/// As it stands where that is one word; otherwise in quotes, so that no two rules say the same in other words.
+fn plain(text: &str) -> String {
+    match text.contains(|c: char| c.is_whitespace() || matches!(c, '=' | '"' | '\\')) {
+        true => format!("{text:?}"),
+        false => text.to_owned(),
     }
 }
 

@@ -226,6 +226,11 @@ impl Attendant<'_> {
             return Ok(false);
         }
         let state = self.runtime.reader().state(&self.run).await?;
+        // One whose agents work for each other does not rest, although nothing of it is under way.
+        let is_alone = state.children().iter().all(|(_, child)| child.is_over());
+        if is_alone && !self.runtime.is_resting(&self.run).await {
+            return Ok(false);
+        }
         Ok(state.only_asks())
     }
 }
