@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use innkeeper_protocol::ErrorCode;
 use innkeeper_protocol::event::{CallId, RunId, RunStatus};
+use innkeeper_store::GrantKey;
 use innkeeper_store::journal::RunFilter;
 use innkeeper_tools::limits::MAX_APPROVAL_REASON_CHARS;
+use innkeeper_tools::policy::ApprovedBy;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -180,7 +182,7 @@ impl AgentRuntime {
     /// What is wrong with an answer, for whoever hands it on. Nothing is changed.
     pub async fn check_approval(&self, answer: &ApproveToolCall) -> Result<(), AgentError> {
         self.record(&answer.run).await?;
-        let (input, _) = self.as_input(answer).await?;
+        let (input, ..) = self.as_input(answer).await?;
         let mut state = self.reader().state(&answer.run).await?;
         let at = self.0.parts.clock.now();
         match state.apply(&crate::run::Stamped { at, input }) {
@@ -195,7 +197,7 @@ impl AgentRuntime {
         then: Then,
     ) -> Result<ApprovalReceipt, AgentError> {
         self.record(&answer.run).await?;
-        let (input, approval_id) = self.as_input(&answer).await?;
+        let (input, approval_id, key) = self.as_input(&answer).await?;
         match then {
             Then::GoesOn => {
                 let is_said = |why: &Why| *why == Why::Already;
@@ -203,11 +205,23 @@ impl AgentRuntime {
             }
             Then::StaysAsItIs => self.note(&answer.run, input).await?,
         }
+        // Once it is in the journal: what is taken back later must not come again with the call.
+        let remember = match key.filter(|_| answer.approved && answer.remember == Remember::Always)
+        {
+            None => answer.remember,
+            Some(key) => {
+                let approvals = self.0.parts.tools.approvals();
+                match approvals.remember_for_good(&key).await.by {
+                    ApprovedBy::Always => Remember::Always,
+                    _ => Remember::Once,
+                }
+            }
+        };
         // What was said first counts; it is what was said now, or the same.
         Ok(ApprovalReceipt {
             approval_id,
             approved: answer.approved,
-            remember: answer.remember,
+            remember,
             arguments_edited: answer.arguments.is_some(),
             run_id: answer.run,
             call_id: answer.call,
@@ -229,7 +243,10 @@ impl AgentRuntime {
 
     /// As the run is fed it, and the question that it answers. Changed arguments are held against the tool and the rules
     /// first.
-    async fn as_input(&self, answer: &ApproveToolCall) -> Result<(Input, String), AgentError> {
+    async fn as_input(
+        &self,
+        answer: &ApproveToolCall,
+    ) -> Result<(Input, String, Option<GrantKey>), AgentError> {
         let instance = match self.0.alive(&answer.run) {
             Some(instance) => instance,
             None => self.restored(&answer.run).await?,
@@ -243,6 +260,7 @@ impl AgentRuntime {
             Some((asked.id.clone(), question, expires_at))
         });
         let (approval_id, question, expires_at) = found.await?.unwrap_or_default();
+        let key = question.as_ref().map(|question| question.key());
         let owner = instance.log.read(|run| {
             let owner = run.invocation_of_call(&answer.call)?;
             (owner != *run.invocation()).then_some(owner)
@@ -293,7 +311,7 @@ impl AgentRuntime {
                 input: Box::new(input),
             },
         };
-        Ok((input, approval_id))
+        Ok((input, approval_id, key))
     }
 }
 

@@ -201,7 +201,7 @@ impl CallListener for Listener {
     ) -> Result<Option<Decided>, ToolError> {
         let parts = &self.shared.parts;
         let (call, now) = (self.call(position)?, parts.clock.now());
-        let decided = questions::decided(&self.log, &parts.tools, now, &call, request);
+        let decided = questions::decided(&self.log, now, &call, request);
         decided.await.map(Some)
     }
 

@@ -11,8 +11,8 @@ use std::time::Duration;
 use innkeeper_protocol::ErrorCode;
 use innkeeper_protocol::event::{CallId, RunId};
 use innkeeper_store::GrantKey;
+use innkeeper_tools::ToolError;
 use innkeeper_tools::policy::{ApprovalRequest, ApprovedBy, Decided, Expires, Settled};
-use innkeeper_tools::{ToolError, ToolManager};
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
@@ -76,7 +76,6 @@ fn standing(run: &AgentRun, call: &CallId, id: &str, key: &GrantKey) -> Standing
 /// Asks, unless that was done before, and waits for the answer.
 pub(super) async fn decided(
     log: &RunLog,
-    tools: &ToolManager,
     now: Timestamp,
     call: &CallId,
     request: &ApprovalRequest,
@@ -87,7 +86,7 @@ pub(super) async fn decided(
         let changed = log.changed();
         let read = log.read(|run| standing(run, call, &id, &key)).await;
         match read.map_err(|error| stopped(&error.into()))? {
-            Standing::Answered(answer) => return Ok(settled(tools, &key, *answer).await),
+            Standing::Answered(answer) => return Ok(settled(*answer)),
             Standing::Granted => return Ok(Decided::allowed(ApprovedBy::Run)),
             Standing::Open => changed.await,
             Standing::Unasked { is_stale } => {
@@ -148,9 +147,8 @@ pub(super) fn withdrawn(call: &CallId, by: AnsweredBy, approved: bool, why: &str
     }
 }
 
-/// What it means for the call. An answer for good is kept where it is used, so that none is lost with the process that
-/// took it.
-async fn settled(tools: &ToolManager, key: &GrantKey, answer: Answer) -> Decided {
+/// What it means for the call. An answer for good was kept when it was given.
+fn settled(answer: Answer) -> Decided {
     if !answer.approved {
         let by = match answer.by {
             AnsweredBy::Person => ApprovedBy::Person,
@@ -164,21 +162,18 @@ async fn settled(tools: &ToolManager, key: &GrantKey, answer: Answer) -> Decided
             reason: Some(reason.unwrap_or_else(|| "a person refused this call".to_owned())),
         });
     }
-    let settled = match (answer.by, answer.remember) {
-        (AnsweredBy::Person, Remember::Always) => tools.approvals().remember_for_good(key).await,
-        (by, remember) => Settled {
-            allowed: true,
-            by: match (by, remember) {
-                (AnsweredBy::Person, Remember::Run) | (AnsweredBy::Run, _) => ApprovedBy::Run,
-                (AnsweredBy::Always, _) => ApprovedBy::Always,
-                (AnsweredBy::Rule, _) => ApprovedBy::Rule,
-                _ => ApprovedBy::Once,
-            },
-            reason: answer.reason,
-        },
+    let by = match (answer.by, answer.remember) {
+        (AnsweredBy::Person, Remember::Run) | (AnsweredBy::Run, _) => ApprovedBy::Run,
+        (AnsweredBy::Person, Remember::Always) | (AnsweredBy::Always, _) => ApprovedBy::Always,
+        (AnsweredBy::Rule, _) => ApprovedBy::Rule,
+        _ => ApprovedBy::Once,
     };
     Decided {
-        settled,
+        settled: Settled {
+            allowed: true,
+            by,
+            reason: answer.reason,
+        },
         edit: answer.edit.map(|edit| edit.arguments.clone()),
     }
 }

@@ -227,6 +227,7 @@ impl AgentRun {
                 input: input.clone(),
             };
             let before = child.run.spent.clone();
+            child.run.ceiling = Some(self.left().calls);
             // Ids of calls are the run's.
             std::mem::swap(&mut self.calls, &mut child.run.calls);
             let told = child.run.apply(&stamped).unwrap_or_default();

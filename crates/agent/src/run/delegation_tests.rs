@@ -467,6 +467,27 @@ fn what_the_run_may_use_holds_for_all_of_it() {
     assert_eq!(why, Some("agent.token_budget_exhausted"));
 }
 
+#[test]
+fn calls_of_a_run_are_shared_by_everybody_in_it() {
+    // Two are used for giving the tasks; each child was born with two.
+    let mut scene = boss(json!({"tools": {"maxCallsPerRun": 4}}));
+    scene.gives(&["a", "b"]);
+    let mut ran = Vec::new();
+    for name in ["a", "b"] {
+        scene.child_ready(name);
+        let calls: Vec<Json> = (0..2)
+            .map(|number| native(&format!("c_{name}{number}"), "t", json!({"n": number})))
+            .chain([native(&format!("r_{name}"), "task.return", json!({}))])
+            .collect();
+        scene.child_calls(name, &calls);
+        let child = scene.run.of_invocation(&id(name));
+        let open = child.turn().unwrap().calls().filter(|call| call.is_open());
+        ran.push(open.map(|call| call.call.to_string()).collect::<Vec<_>>());
+    }
+    assert_eq!(ran[0], ["c_a0", "c_a1", "r_a"]);
+    assert_eq!(ran[1], ["r_b"], "what is done can always be returned");
+}
+
 fn handoff(scene: &mut Scene, call: &str, name: &str) -> Result<(), Misfit> {
     scene.try_feed(Input::HandoffCalled {
         call: call.into(),

@@ -18,7 +18,7 @@ use crate::limits::{MAX_CALL_ID_BYTES, MAX_CALLS_PER_TURN};
 
 /// Tools that bring a run to its end: they may be called when the run has no calls left for anything else, so that what
 /// was written is not lost.
-const CLOSING: [&str; 3] = ["workspace.commit", FINISH, RETURN];
+const CLOSING: [&str; 4] = ["workspace.commit", FINISH, RETURN, "agent.await"];
 const FINISH: &str = "workspace.finish";
 pub(super) const RETURN: &str = "task.return";
 /// Behind these nothing else of a reply is run.
@@ -165,14 +165,21 @@ impl AgentRun {
         }
         let profile = &self.created.profile;
         let is_closing = CLOSING.iter().any(|name| alike(name, &call.tool));
-        if !is_closing && self.left().calls == 0 {
+        let is_under_ceiling = self.ceiling.is_none_or(|most| taken.runs < most);
+        if !is_closing && (self.left().calls == 0 || !is_under_ceiling) {
             return refused(
                 ErrorCode::ToolBudgetExhausted,
                 "agent.tool_budget_exhausted",
-                format!(
-                    "This run may call tools {} times, and has; publish what there is and finish",
-                    profile.tools.max_calls_per_run
-                ),
+                match self.duty {
+                    None => format!(
+                        "This run may call tools {} times, and has; publish what there is and finish",
+                        profile.tools.max_calls_per_run
+                    ),
+                    Some(_) => {
+                        "No calls are left for this task; give what you have with task.return"
+                            .to_owned()
+                    }
+                },
             );
         }
         if let Some((name, 0)) = self.spent.left_of_tool(profile, &call.tool) {

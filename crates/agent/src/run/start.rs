@@ -72,6 +72,7 @@ impl AgentRun {
             failure: None,
             invocation: InvocationId::root(),
             duty: None,
+            ceiling: None,
             children: BTreeMap::new(),
             awaits: BTreeMap::new(),
             handoff: None,

@@ -102,6 +102,9 @@ pub struct AgentRun {
     /// It is no run by itself: somebody waits for what it returns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) duty: Option<Duty>,
+    /// Calls that are left to everybody in the run it works for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) ceiling: Option<u32>,
     /// Agents that work, or worked, on a task for it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) children: BTreeMap<InvocationId, Child>,

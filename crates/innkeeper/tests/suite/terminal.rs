@@ -146,7 +146,7 @@ fn always_lasts_until_it_is_taken_back() {
     assert_eq!(terminal.end().0, Some(0));
     house
         .run(&["tools", "grants"])
-        .shows(&["File.Write", "agent:cli", "careful"]);
+        .shows(&["File.Write", "agent:cli", "tool=File.Write"]);
     let grant = house.json(&["tools", "grants"])[0]["id"].to_string();
     let file = house.path().join("reply.txt");
     let words = ["call", file.to_str().unwrap()];

@@ -202,7 +202,7 @@ async fn another_rules_question_is_another_question() {
     let approvals = Approvals::new(person.clone(), None);
     settle(&approvals, ask("r")).await;
     let mut other = ask("r");
-    other.rule = "more careful".into();
+    other.says = "tool=File.*".into();
     assert_eq!(settle(&approvals, other).await, yes(ApprovedBy::Once));
 }
 

@@ -195,8 +195,12 @@ pub(super) fn in_short(question: &Question) -> String {
             Json::String(text) => text.replace(['\r', '\n', '\t'], " "),
             other => other.to_string(),
         };
-        let value: String = value.chars().take(MAX_INLINE_CHARS).collect();
-        format!("{name}={value}")
+        let mut shown: String = value.chars().take(MAX_INLINE_CHARS).collect();
+        if shown.len() < value.len() {
+            // What cannot be seen must not be taken for all there is.
+            shown.push('…');
+        }
+        format!("{name}={shown}")
     };
     fields.iter().map(one).collect::<Vec<_>>().join(" ")
 }
