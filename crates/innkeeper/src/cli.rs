@@ -5,6 +5,7 @@ mod plugin;
 mod profiles;
 mod runs;
 mod runs_keep;
+mod serve;
 mod skills;
 mod state;
 mod tools;
@@ -37,6 +38,9 @@ pub(crate) use runs_keep::{
     MemoryCopyArgs, MemoryDiffArgs, MemoryListArgs, MemoryPruneArgs, MemoryShowArgs,
     RunsMemoryCommand, RunsPruneArgs,
 };
+pub(crate) use serve::{
+    AccessCommand, AccessPairArgs, AccessTokenArgs, ServeArgs,
+};
 pub(crate) use skills::{
     ConflictArgs, SkillsCommand, SkillsDeleteArgs, SkillsExportArgs, SkillsImportArgs,
     SkillsListArgs, SkillsMoveArgs, SkillsShowArgs,
@@ -67,6 +71,7 @@ Examples:
   innkeeper workflow run greet.json         Run a workflow
   innkeeper models add openrouter           Connect a language model
   innkeeper plugin list                     Plugins and whether they are switched on
+  innkeeper serve                           Open the doors to browsers and programs
   innkeeper doctor                          What works on this machine, and what does not
   innkeeper --lang zh tools list            Give messages in Chinese
 
@@ -232,6 +237,17 @@ pub(crate) enum Command {
         arg_required_else_help = false
     )]
     Plugin(PluginCommand),
+    /// Open the doors to the network: HTTP and live events
+    #[command(after_help = serve::SERVE, args_override_self = true, max_term_width = 100)]
+    Serve(ServeArgs),
+    /// Say who may come in over the network
+    #[command(
+        subcommand,
+        after_help = serve::ACCESS,
+        max_term_width = 100,
+        arg_required_else_help = false
+    )]
+    Access(AccessCommand),
     /// Look at this machine and say what works, what does not, and what to do about it
     #[command(after_help = DOCTOR_EXAMPLES, args_override_self = true, max_term_width = 100)]
     Doctor(DoctorArgs),

@@ -5,6 +5,7 @@ mod plugin;
 mod profiles;
 mod runs;
 mod runs_keep;
+mod serve;
 mod skills;
 mod state;
 mod tools;
@@ -15,7 +16,7 @@ use clap::{Arg, ArgAction, Command, CommandFactory};
 use crate::cli::Cli;
 
 /// Everything that has a help text: the command it belongs to (empty for all), its id, the text. Those of
-/// `run`, `runs`, `profiles`, `skills`, `state`, `tools`, `workflow`, `models` and `plugin` stand in files of their own.
+/// `run`, `runs`, `profiles`, `skills`, `state`, `tools`, `workflow`, `models`, `plugin`, `serve` and `access` stand in files of their own.
 const ARGUMENTS: &[(&str, &str, &str)] = &[
     (
         "",
@@ -78,6 +79,7 @@ const EXAMPLES: &str = "\
   innkeeper workflow run greet.json         运行一个工作流
   innkeeper models add openrouter           接入一个语言模型
   innkeeper plugin list                     插件及其状态
+  innkeeper serve                           为浏览器和程序打开大门
   innkeeper doctor                          本机上什么正常、什么不正常
 
 退出码：0 完成，1 失败或被拒绝，2 用法有误或输入无法读取，3 没有可执行的调用，
@@ -117,6 +119,7 @@ fn arguments() -> impl Iterator<Item = &'static (&'static str, &'static str, &'s
         .chain(runs::ARGUMENTS)
         .chain(runs_keep::ARGUMENTS)
         .chain(profiles::ARGUMENTS)
+        .chain(serve::ARGUMENTS)
         .chain(skills::ARGUMENTS)
         .chain(state::ARGUMENTS)
         .chain(tools::ARGUMENTS)
@@ -131,6 +134,7 @@ fn commands() -> impl Iterator<Item = &'static (&'static str, &'static str, &'st
         .chain(runs::COMMANDS)
         .chain(runs_keep::COMMANDS)
         .chain(profiles::COMMANDS)
+        .chain(serve::COMMANDS)
         .chain(skills::COMMANDS)
         .chain(state::COMMANDS)
         .chain(tools::COMMANDS)

@@ -12,6 +12,7 @@ mod said;
 mod said_runs;
 mod said_skills;
 mod said_states;
+mod serve;
 mod settings;
 mod tools;
 mod workflow;
@@ -30,6 +31,7 @@ pub(crate) use models::ModelFault;
 pub(crate) use plugin::PluginFault;
 pub(crate) use runs::{RunFault, in_words};
 pub(crate) use said::Said;
+pub(crate) use serve::ServeFault;
 pub(crate) use settings::{SettingsFault, Spot};
 pub(crate) use tools::{Expected, ToolFault};
 pub(crate) use workflow::{InputFault, Taken, WorkflowFault};
@@ -61,6 +63,7 @@ pub(crate) enum Failure {
     Model(ModelFault),
     Workflow(WorkflowFault),
     Run(RunFault),
+    Serve(ServeFault),
     /// The system has no room for another thread, or the like.
     System(io::Error),
     Unwritable(io::Error),
@@ -164,6 +167,7 @@ impl Failure {
             Self::Model(fault) => fault.code(),
             Self::Workflow(fault) => fault.code(),
             Self::Run(fault) => fault.code(),
+            Self::Serve(fault) => fault.code(),
             Self::System(_) => "system.failed",
             Self::Unwritable(_) | Self::ReaderGone => "output.unwritable",
         }
@@ -180,6 +184,7 @@ impl Failure {
             Self::Model(fault) => fault.exit_code(),
             Self::Workflow(fault) => fault.exit_code(),
             Self::Run(fault) => fault.exit_code(),
+            Self::Serve(fault) => fault.exit_code(),
             _ => 2,
         }
     }
@@ -257,6 +262,7 @@ impl Failure {
             Self::Model(fault) => fault.english(),
             Self::Workflow(fault) => fault.sentence(Lang::En),
             Self::Run(fault) => fault.sentence(Lang::En),
+            Self::Serve(fault) => fault.english(),
             Self::System(error) => format!(
                 "the system cannot start what is needed ({}); end other programs and try again",
                 cause(error)
@@ -333,6 +339,7 @@ impl Failure {
             Self::Model(fault) => fault.chinese(),
             Self::Workflow(fault) => fault.sentence(Lang::Zh),
             Self::Run(fault) => fault.sentence(Lang::Zh),
+            Self::Serve(fault) => fault.chinese(),
             Self::System(error) => format!(
                 "系统无法启动所需的线程（{}）；请结束其他程序后重试",
                 cause(error)
@@ -494,6 +501,7 @@ from_faults! {
     PluginFault => Plugin;
     ModelFault => Model;
     WorkflowFault => Workflow;
+    ServeFault => Serve;
 }
 
 #[cfg(test)]

@@ -95,6 +95,8 @@ fn run(cli: &Cli, lang: Lang) -> Result<Ended, Failure> {
         Command::Workflow(command) => commands::workflow::run(command, &home()?, &screen),
         Command::Models(command) => commands::models::run(command, &home()?, &screen),
         Command::Plugin(command) => commands::plugin::run(command, home, &screen),
+        Command::Serve(args) => commands::serve::run(args, &home()?, &screen),
+        Command::Access(command) => commands::access::run(command, &home()?, &screen),
         Command::Doctor(args) => commands::doctor::run(args, home(), &screen),
     }
 }

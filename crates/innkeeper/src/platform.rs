@@ -133,6 +133,18 @@ impl Platform {
         })?)
     }
 
+    pub(crate) fn served(&self, agents: AgentRuntime) -> innkeeper_server::House {
+        innkeeper_server::House {
+            home: self.home.clone(),
+            tools: self.tools.clone(),
+            plugins: self.plugins.clone(),
+            workflows: self.workflows.clone(),
+            agents,
+            budget: self.budget.clone(),
+            retention: self.retention,
+        }
+    }
+
     /// Writes what is waiting to be written.
     pub(crate) async fn close(self) -> Result<(), Failure> {
         let store = self.tools.store().clone();

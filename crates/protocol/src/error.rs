@@ -151,6 +151,22 @@ error_codes! {
     CommitSaveFailed = "commit.save_failed", Run, Useful;
     CommitChatMismatch = "commit.chat_mismatch", Run, Useless;
     CommitModeInvalid = "commit.mode_invalid", Model, Useless;
+
+    // The doors to the network.
+    HttpHostRefused = "http.host_refused", Run, Useless;
+    HttpOriginRefused = "http.origin_refused", Run, Useless;
+    HttpUnauthorized = "http.unauthorized", Run, Useless;
+    HttpForbidden = "http.forbidden", Run, Useless;
+    HttpPairingRefused = "http.pairing_refused", Run, Useless;
+    HttpNotFound = "http.not_found", Run, Useless;
+    HttpMethodNotAllowed = "http.method_not_allowed", Run, Useless;
+    HttpInvalidRequest = "http.invalid_request", Run, Useless;
+    HttpTooLarge = "http.too_large", Run, Useless;
+    HttpUnsupportedMediaType = "http.unsupported_media_type", Run, Useless;
+    HttpRateLimited = "http.rate_limited", Run, Useful;
+    HttpTimeout = "http.timeout", Run, Useful;
+    HttpClosing = "http.closing", Run, Useful;
+    HttpInternal = "http.internal_error", Run, Useless;
 }
 
 impl ErrorCode {

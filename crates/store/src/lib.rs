@@ -8,10 +8,12 @@
 //! - [`AuditLog`] is only ever added to, and its records are chained, so that tampering shows. An [`OpenCall`] is
 //!   written down before it runs, so that not even a crash leaves a call without a record.
 //! - [`Grants`] are the answers "always"; [`Requests`] make a request with an id take effect once.
+//! - [`Access`] is who may come in over the network.
 //! - [`EventBus`] tells whoever listens; [`LocalBus`] does so within one process.
 //!
 //! What is logged, allowed or asked for is decided above; nothing here knows tools or policies.
 
+mod access;
 mod approvals;
 mod audit;
 mod audit_chain;
@@ -42,6 +44,7 @@ mod tasks;
 mod worlds;
 mod writer;
 
+pub use access::{Access, AccessToken, NewCode, NewToken, Person, Scope};
 pub use approvals::{Answer, Answered, Approval, ApprovalStore};
 pub use audit::{AuditDecision, AuditEntry, AuditFilter, AuditLog, AuditOutcome, AuditRecord};
 pub use audit_past::PastCall;

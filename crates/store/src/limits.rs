@@ -30,6 +30,17 @@ pub const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Deepest nesting of a JSON value that is stored: what was written must be readable again.
 pub const MAX_JSON_DEPTH: usize = 100;
 
+// Who may come in.
+
+pub const MAX_ACCESS_TOKENS: u64 = 10_000;
+/// Codes that wait to be redeemed; those that have expired do not count.
+pub const MAX_PAIRING_CODES: u64 = 100;
+pub const MAX_PEOPLE: u64 = 10_000;
+/// Longest name of a token or a person.
+pub const MAX_ACCESS_NAME_CHARS: usize = 100;
+/// How exactly it is known when a token was last used.
+pub const ACCESS_USED_STEP: Duration = Duration::from_secs(60);
+
 // The audit log.
 
 /// Longest argument text of an entry, as JSON; longer ones are cut and say so.

@@ -20,6 +20,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0007_checkpoints.sql"),
     include_str!("../migrations/0008_retention.sql"),
     include_str!("../migrations/0009_worlds.sql"),
+    include_str!("../migrations/0010_access.sql"),
 ];
 
 /// "INNK": whose file this is.

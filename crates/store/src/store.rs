@@ -15,7 +15,7 @@ use crate::tasks::SqliteTasks;
 use crate::worlds::SqliteWorlds;
 use crate::writer::Writer;
 use crate::{
-    ApprovalStore, AuditLog, Contents, Control, Grants, HomeLock, Requests, StateStore, StoreError,
+    Access, ApprovalStore, AuditLog, Contents, Control, Grants, HomeLock, Requests, StateStore, StoreError,
     TaskStore, WorldStore,
 };
 
@@ -26,6 +26,7 @@ pub struct Store(Arc<Rooms>);
 struct Rooms {
     audit: AuditLog,
     grants: Grants,
+    access: Access,
     requests: Requests,
     journal: SqliteJournal,
     contents: SqliteContents,
@@ -108,6 +109,10 @@ impl Store {
                 database: database.clone(),
                 writer: writer.clone(),
             },
+            access: Access {
+                database: database.clone(),
+                writer: writer.clone(),
+            },
             requests: Requests::new(database.clone(), writer.clone(), owner.clone()),
             states: SqliteStates {
                 database: database.clone(),
@@ -144,6 +149,11 @@ impl Store {
 
     pub fn grants(&self) -> &Grants {
         &self.0.grants
+    }
+
+    /// Who may come in over the network.
+    pub fn access(&self) -> &Access {
+        &self.0.access
     }
 
     pub fn requests(&self) -> &Requests {

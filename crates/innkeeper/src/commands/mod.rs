@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub(crate) mod access;
 pub(crate) mod call;
 pub(crate) mod doctor;
 mod holder;
@@ -8,6 +9,7 @@ pub(crate) mod parse;
 pub(crate) mod plugin;
 pub(crate) mod profiles;
 pub(crate) mod runs;
+pub(crate) mod serve;
 pub(crate) mod skills;
 pub(crate) mod state;
 pub(crate) mod tools;

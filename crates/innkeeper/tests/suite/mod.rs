@@ -30,6 +30,8 @@ mod runs_process;
 mod runs_steer;
 mod runs_terminal;
 mod runs_undo;
+mod server;
+mod server_attacks;
 mod settings;
 mod skills;
 mod state;

@@ -13,9 +13,9 @@ use crate::home::Home;
 use crate::output::Screen;
 use crate::platform::Platform;
 
-pub(super) struct House {
+pub(in crate::commands) struct House {
     platform: Platform,
-    pub(super) runtime: AgentRuntime,
+    pub(in crate::commands) runtime: AgentRuntime,
     mailbox: JoinHandle<()>,
     /// Let go of last.
     _lock: HomeLock,
@@ -23,7 +23,7 @@ pub(super) struct House {
 
 impl House {
     /// Fails if another process drives the runs of this home.
-    pub(super) async fn open(
+    pub(in crate::commands) async fn open(
         home: &Home,
         approver: Arc<dyn Approver>,
         screen: &Screen,
@@ -58,16 +58,21 @@ impl House {
     }
 
     /// What its owner has laid down.
-    pub(super) fn retention(&self) -> RetentionSettings {
+    pub(in crate::commands) fn retention(&self) -> RetentionSettings {
         self.platform.retention
     }
 
-    pub(super) fn store(&self) -> &Store {
+    /// What the doors to the network lead to.
+    pub(in crate::commands) fn served(&self) -> innkeeper_server::House {
+        self.platform.served(self.runtime.clone())
+    }
+
+    pub(in crate::commands) fn store(&self) -> &Store {
         self.platform.tools.store()
     }
 
     /// Lets go of what is still at work: it goes on from there when it is resumed.
-    pub(super) async fn close(self, screen: &Screen) -> Result<(), Failure> {
+    pub(in crate::commands) async fn close(self, screen: &Screen) -> Result<(), Failure> {
         let note = self.platform.not_ready.as_ref();
         if let Some([english, chinese]) = note.filter(|_| self.platform.tally.rehearsed()) {
             screen.note(english, chinese);

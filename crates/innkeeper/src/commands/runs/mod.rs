@@ -42,6 +42,7 @@ use crate::output::Screen;
 
 pub(super) use delete::agreed;
 pub(super) use find::find;
+pub(super) use house::House;
 
 pub(crate) fn start(args: &RunArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
     match &args.resume {

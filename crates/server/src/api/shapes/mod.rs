@@ -1,0 +1,6 @@
+//! How what comes from below looks on the wire, for the description of the API alone: nothing is ever made of these.
+//! `make test` compares what the server really answers with them.
+
+#![allow(dead_code, reason = "read by the derive, never made")]
+
+pub(super) mod runs;

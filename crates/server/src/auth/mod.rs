@@ -1,0 +1,17 @@
+//! Who somebody is, and how far they may go.
+//!
+//! `token.rs` makes and reads the secrets, `doorkeeper.rs` knows which of them open the door, `credentials.rs` finds them in a request,
+//! `identity.rs` is what comes of it, `password.rs` is for houses with several people.
+
+mod credentials;
+mod doorkeeper;
+mod identity;
+mod password;
+mod token;
+
+pub(crate) use credentials::{Means, session_cookie};
+pub use doorkeeper::{Doorkeeper, Paired};
+pub(crate) use identity::{authenticate, changing_needs_run};
+pub(crate) use identity::{Identity, MayAdmin, MayRead, MayRun};
+pub use password::{BadPassword, hash_password};
+pub use token::{NoChance, PairingCode, Token};

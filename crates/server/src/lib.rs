@@ -1,0 +1,29 @@
+//! The doors to the network: HTTP under `/api/v1`, live events, and who may come in.
+//!
+//! - [`Server`] binds an address and serves until it is told to stop; then whoever is inside is let out, and runs are
+//!   parked by whoever owns them.
+//! - `guard/` is what every request passes before anything is done for it: Host, Origin, rate, size. `auth/` is who
+//!   somebody is and how far they may go. `api/` is what can be asked for, one file a subject. `live/` is what is told
+//!   while it happens.
+//! - A [`House`] is all that belongs to one person; where there are several people, each has a house of their own, so
+//!   that nobody sees another's. [`Houses`] finds it.
+//!
+//! What is done is done below; nothing here decides more than who may ask.
+
+mod api;
+pub mod auth;
+mod app;
+mod guard;
+mod house;
+pub mod limits;
+mod listen;
+mod live;
+mod options;
+mod problem;
+mod server;
+
+pub use house::{House, Houses, OneHouse};
+pub use options::{BadOptions, Bounds, ServerOptions};
+pub use api::description;
+pub use problem::Problem;
+pub use server::Server;

@@ -1,0 +1,56 @@
+//! The numbers that bound this crate, by subject. Tests cross them; `ServerOptions` may change some of them.
+
+use std::time::Duration;
+
+// Connections.
+
+pub const MAX_CONNECTIONS: usize = 4_096;
+/// How long a client may take for the head of a request, and how long a connection may lie idle.
+pub const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
+/// How long one request may take to be answered, streams apart.
+pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(120);
+/// How long whoever is inside has to leave when the server closes.
+pub const CLOSING_TIMEOUT: Duration = Duration::from_secs(10);
+/// Connections that are being told that there is no room; more are closed without a word.
+pub const MAX_TURNED_AWAY: usize = 256;
+pub const TURNED_AWAY_TIMEOUT: Duration = Duration::from_secs(2);
+/// Pause after a connection could not be accepted, for want of file handles.
+pub const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(50);
+pub const MAX_HEADERS: usize = 64;
+/// The head of a request: its first line and all headers.
+pub const MAX_HEAD_BYTES: usize = 32 * 1024;
+
+// Requests.
+
+pub const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
+/// Requests a second of one client, over some time, and at once.
+pub const RATE: u32 = 500;
+pub const RATE_AT_ONCE: u32 = 1_000;
+/// Wrong tokens, codes and passwords a second from one address.
+pub const WRONG_RATE: u32 = 1;
+pub const WRONG_AT_ONCE: u32 = 20;
+/// Clients of whom it is remembered how much they asked.
+pub const MAX_REMEMBERED_CLIENTS: usize = 10_000;
+
+// Coming in.
+
+pub const CODE_LIFE: Duration = Duration::from_secs(10 * 60);
+/// A session of the web app; every other token lives until it is revoked, unless its maker says otherwise.
+pub const SESSION_LIFE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// What a person may choose as a password.
+pub const MIN_PASSWORD_CHARS: usize = 10;
+pub const MAX_PASSWORD_BYTES: usize = 1_024;
+/// Passwords that are checked side by side: each takes some 20 MB for some tens of milliseconds.
+pub const MAX_PASSWORD_CHECKS: usize = 2;
+
+// Live.
+
+/// The largest message that a client may send over a WebSocket.
+pub const MAX_FRAME_BYTES: usize = 1024 * 1024;
+/// Runs that one connection follows.
+pub const MAX_SUBSCRIPTIONS: usize = 256;
+/// Messages that wait to be sent to one client; whoever wants to say one more waits, and reads on from disk.
+pub const MAX_UNSAID: usize = 64;
+pub const SOCKET_PING_EVERY: Duration = Duration::from_secs(20);
+/// A client that answers no ping for so long is gone.
+pub const SOCKET_IDLE_TIMEOUT: Duration = Duration::from_secs(75);

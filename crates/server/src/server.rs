@@ -1,0 +1,59 @@
+//! The server's life: bind, serve, close.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::api;
+use crate::app::{App, Shared};
+use crate::auth::Doorkeeper;
+use crate::guard::{Names, Rates};
+use crate::house::Houses;
+use crate::listen::listen;
+use crate::options::ServerOptions;
+
+/// Bound to its address, so that whoever is told of it can come; served by `run`.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    app: App,
+}
+
+impl Server {
+    /// The options have been checked.
+    pub async fn bind(
+        options: ServerOptions,
+        houses: Arc<dyn Houses>,
+        doorkeeper: Doorkeeper,
+        closing: CancellationToken,
+    ) -> std::io::Result<Self> {
+        let listener = TcpListener::bind(options.address).await?;
+        let address = listener.local_addr()?;
+        let app = App::new(Shared {
+            houses,
+            doorkeeper,
+            names: Names::new(address, &options.hosts, &options.origins),
+            rates: Rates::new(&options.bounds),
+            options,
+            closing,
+        });
+        Ok(Self {
+            listener,
+            address,
+            app,
+        })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Until `closing`, and until whoever was inside then has left.
+    pub async fn run(self) {
+        let closing = self.app.closing.clone();
+        let bounds = self.app.options.bounds.clone();
+        listen(self.listener, api::router(self.app), &bounds, closing).await;
+    }
+}
