@@ -4,6 +4,7 @@ mod access;
 mod errors;
 mod fallback;
 mod health;
+mod host;
 mod runs;
 mod session;
 mod shapes;
@@ -59,7 +60,10 @@ fn open() -> OpenApiRouter<App> {
 
 /// What needs a token, of any scope.
 fn own() -> OpenApiRouter<App> {
-    OpenApiRouter::new().merge(session::own_routes())
+    OpenApiRouter::new()
+        .merge(session::own_routes())
+        // Each command says itself how far somebody must be allowed to go.
+        .merge(host::routes())
 }
 
 /// What needs a token that goes as far as the operation says.

@@ -1,0 +1,149 @@
+//! The server's side of the host API: one address for each command, with the names and shapes that tavern front ends know.
+//!
+//! `web/host` calls them; docs/host-api.md has them all. `runs.rs` starts, reads and steers runs, `bridge.rs` takes the answers of
+//! whoever publishes for them, `profiles.rs` and `keep.rs` are agents and what is kept.
+
+mod bridge;
+mod keep;
+mod profiles;
+mod runs;
+
+use std::sync::Arc;
+
+use axum::Json;
+use innkeeper_protocol::ErrorCode;
+use innkeeper_store::Scope;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::app::App;
+use crate::auth::MayRead;
+use crate::guard::{Body, PathOf};
+use crate::house::House;
+use crate::problem::Problem;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(invoke))
+}
+
+#[derive(Deserialize, ToSchema)]
+#[schema(as = HostCommand)]
+struct Asked {
+    /// What the command takes; left out for those that take nothing.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    dto: Value,
+}
+
+/// What a command gives is told in docs/host-api.md. Some need a token that may run things.
+#[utoipa::path(post, path = "/api/v1/host/{command}", tag = "host", operation_id = "invokeHostCommand",
+    params(("command" = String, Path, example = "list_agent_runs")), request_body = Asked,
+    responses((status = 200, body = Value, description = "Whatever the command gives"), Problem))]
+async fn invoke(
+    may: MayRead,
+    PathOf(command): PathOf<String>,
+    Body(asked): Body<Asked>,
+) -> Result<Json<Value>, Problem> {
+    let scope = scope(&command).ok_or_else(|| unknown(&command))?;
+    may.identity.check(scope)?;
+    let house = may.house;
+    let dto = Dto(asked.dto);
+    let done = match command.as_str() {
+        name if name.contains("profile") || name == "resolve_agent_system_prompt" => {
+            profiles::run(name, dto, house).await
+        }
+        name if name.contains("prune") || name.contains("settings") || name.contains("states") => {
+            keep::run(name, dto, &house).await
+        }
+        name if name.starts_with("resolve_") => bridge::run(name, dto, &house).await,
+        name => runs::run(name, dto, &house).await,
+    };
+    done.map(Json)
+}
+
+/// Every command there is, and how far somebody must be allowed to go.
+const COMMANDS: &[(&str, Scope)] = &[
+    ("start_agent_run", Scope::Run),
+    ("cancel_agent_run", Scope::Run),
+    ("submit_agent_run_guidance", Scope::Run),
+    ("list_agent_runs", Scope::Read),
+    ("read_agent_run_events", Scope::Read),
+    ("read_agent_workspace_file", Scope::Read),
+    ("read_agent_model_turn", Scope::Read),
+    ("read_agent_task_detail", Scope::Read),
+    ("resume_agent_run", Scope::Run),
+    ("fork_agent_run", Scope::Run),
+    ("approve_agent_tool_call", Scope::Run),
+    ("read_agent_run_diff", Scope::Read),
+    ("rollback_agent_run", Scope::Run),
+    ("list_agent_tool_specs", Scope::Read),
+    ("resolve_agent_chat_commit", Scope::Run),
+    ("resolve_agent_persistent_state_metadata_update", Scope::Run),
+    ("prune_agent_chat_persistent_states", Scope::Run),
+    ("copy_agent_chat_persistent_states", Scope::Run),
+    ("get_tauritavern_settings", Scope::Read),
+    ("plan_agent_run_prune", Scope::Read),
+    ("apply_agent_run_prune", Scope::Run),
+    ("list_agent_profiles", Scope::Read),
+    ("load_agent_profile", Scope::Read),
+    ("diagnose_agent_profile", Scope::Read),
+    ("resolve_agent_system_prompt", Scope::Read),
+    ("save_agent_profile", Scope::Run),
+    ("delete_agent_profile", Scope::Run),
+    ("repair_agent_profile_file", Scope::Run),
+    ("retarget_agent_profile_preset_refs", Scope::Run),
+];
+
+fn scope(command: &str) -> Option<Scope> {
+    let found = COMMANDS.iter().find(|(name, _)| *name == command);
+    found.map(|(_, scope)| *scope)
+}
+
+fn unknown(command: &str) -> Problem {
+    let command: String = command.chars().take(80).collect();
+    Problem::new(
+        ErrorCode::HttpNotFound,
+        format!("there is no command '{command}'; docs/host-api.md has them all"),
+    )
+}
+
+/// What a command was given.
+struct Dto(Value);
+
+impl Dto {
+    fn read<T: DeserializeOwned>(self) -> Result<T, Problem> {
+        serde_json::from_value(self.0).map_err(|error| {
+            Problem::new(ErrorCode::AgentValidationError, format!("dto: {error}"))
+        })
+    }
+}
+
+fn told(result: impl Serialize) -> Result<Value, Problem> {
+    serde_json::to_value(result)
+        .map_err(|error| Problem::new(ErrorCode::HttpInternal, error.to_string()))
+}
+
+/// Files are read and written by threads that may wait.
+async fn off_the_road<T: Send + 'static>(
+    house: Arc<House>,
+    work: impl FnOnce(&House) -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let done = tokio::task::spawn_blocking(move || work(&house)).await;
+    done.map_err(|error| Problem::new(ErrorCode::HttpInternal, error.to_string()))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_command_is_there_twice() {
+        for (at, (name, _)) in COMMANDS.iter().enumerate() {
+            assert!(COMMANDS[..at].iter().all(|(other, _)| other != name), "{name}");
+        }
+    }
+}
