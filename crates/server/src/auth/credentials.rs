@@ -5,8 +5,8 @@ use innkeeper_protocol::Secret;
 
 use crate::limits::SESSION_LIFE;
 
-/// `Sec-WebSocket-Protocol: innkeeper.v1, innkeeper.token.<token>`: all that a browser lets a page say.
-pub(crate) const SOCKET_TOKEN: &str = "innkeeper.token.";
+/// `Sec-WebSocket-Protocol: innkeeper.v1, bearer.<token>`: all that a browser lets a page say.
+pub(crate) const SOCKET_TOKEN: &str = "bearer.";
 
 /// How a token came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +104,7 @@ mod tests {
             (&[("authorization", "Bearer t")][..], shown.clone()),
             (&[("authorization", "bearer  t ")], shown.clone()),
             (&[("authorization", "Basic t")], None),
-            (&[("sec-websocket-protocol", "innkeeper.v1, innkeeper.token.t")], shown.clone()),
+            (&[("sec-websocket-protocol", "innkeeper.v1, bearer.t")], shown.clone()),
             (&[("cookie", "a=b; innkeeper_80=t")], brought.clone()),
             (&[("cookie", "a=b"), ("cookie", "innkeeper_80=t")], brought),
             (&[("cookie", "innkeeper_81=t")], None),

@@ -36,7 +36,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
 }
 
 /// JSON-RPC 2.0 both ways; docs/server.md has the methods. A browser that cannot send a header shows its token as a further protocol,
-/// `innkeeper.token.<token>`.
+/// `bearer.<token>`.
 #[utoipa::path(get, path = "/api/v1/ws", tag = "live", operation_id = "openSocket",
     responses((status = 101, description = "Switched to a WebSocket"), Problem))]
 async fn open(State(app): State<App>, may: MayRead, request: Request) -> Result<Response, Problem> {

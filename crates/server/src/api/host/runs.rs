@@ -316,7 +316,8 @@ fn end(text: Option<String>, otherwise: DiffEnd) -> Result<DiffEnd, Problem> {
 fn tools(house: &House) -> Value {
     let snapshot = house.tools.registry().snapshot();
     let tools: Vec<Value> = snapshot
-        .definitions()
+        .tools()
+        .map(|tool| tool.definition())
         .map(|tool| {
             json!({
                 "id": tool.id,
