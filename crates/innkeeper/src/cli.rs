@@ -39,7 +39,7 @@ pub(crate) use runs_keep::{
 };
 pub(crate) use skills::{
     ConflictArgs, SkillsCommand, SkillsDeleteArgs, SkillsExportArgs, SkillsImportArgs,
-    SkillsListArgs, SkillsMoveArgs, SkillsShowArgs,
+    SkillsListArgs, SkillsMoveArgs, SkillsRetargetArgs, SkillsShowArgs,
 };
 pub(crate) use state::{
     ChatArgs, ChatKind, StateCommand, StateHistoryArgs, StateSchemaArgs, StateSetArgs,
