@@ -42,8 +42,8 @@ pub(crate) use skills::{
     SkillsListArgs, SkillsMoveArgs, SkillsRetargetArgs, SkillsShowArgs,
 };
 pub(crate) use state::{
-    ChatArgs, ChatKind, StateCommand, StateHistoryArgs, StateSchemaArgs, StateSetArgs,
-    StateShowArgs,
+    ChatArgs, ChatKind, StateCommand, StateDeleteArgs, StateHistoryArgs, StateSchemaArgs,
+    StateSetArgs, StateShowArgs,
 };
 pub(crate) use tools::{
     AuditArgs, GrantsArgs, ListArgs, ManifestArgs, SearchArgs, ShowArgs, ToolCallArgs, ToolsCommand,

@@ -231,6 +231,7 @@ impl AgentInstance {
             skills,
             max_rounds: asked.max_rounds,
             max_calls: asked.max_calls,
+            keeps_state: true,
             profile,
         })
     }

@@ -20,7 +20,7 @@ use super::runtime::Shared;
 use crate::run::{AgentRun, AnsweredBy, CallState, Input, PlannedBlock, PlannedCall};
 use crate::skills::SkillDesk;
 use crate::state::StateDesk;
-use crate::workspace::WorkspaceSession;
+use crate::workspace::{Taken, WorkspaceSession};
 
 impl AgentInstance {
     /// One block of the last reply, from the first call that has no end.
@@ -86,6 +86,7 @@ impl AgentInstance {
         let listener = Listener {
             log: self.log.clone(),
             session: self.session.clone(),
+            shares_state: self.shares_state,
             skills: self.skills.clone(),
             states: self.states.clone(),
             meter: self.meter.clone(),
@@ -135,6 +136,8 @@ impl AgentInstance {
 struct Listener {
     log: RunLog,
     session: Arc<WorkspaceSession>,
+    /// What is noted in the private state is staged among the run's files.
+    shares_state: bool,
     skills: Arc<SkillDesk>,
     states: Arc<StateDesk>,
     meter: Arc<RunMeter>,
@@ -218,10 +221,14 @@ impl CallListener for Listener {
         if !matches!(end.observation.outcome, Outcome::Cancelled { .. }) {
             self.withdraw(&call, false).await?;
         }
-        let staged = match end.observation.error_code() {
-            None => self.session.take(&call),
-            Some(_) => self.session.take_failed(&call),
-        };
+        let has_failed = end.observation.error_code().is_some();
+        let mut staged = taken(&self.session, &call, has_failed);
+        let private_home = self.shares_state.then(|| self.log.root_session());
+        if let Some(home) = &private_home {
+            let noted = taken(home, &call, has_failed);
+            staged.change.files.extend(noted.change.files);
+            staged.blobs.extend(noted.blobs);
+        }
         let input = Input::CallEnded {
             observation: Arc::new(end.observation.clone()),
             elapsed_ms: u64::try_from(end.elapsed.as_millis()).unwrap_or(u64::MAX),
@@ -246,16 +253,21 @@ impl CallListener for Listener {
             true => self.log.hold(input, brought).await,
             false => self.log.submit(vec![input], brought).await.map(drop),
         };
-        match recorded {
-            Ok(()) => {
-                self.session.journaled(&call);
-                Ok(())
-            }
-            Err(error) => {
-                self.session.drop_staged(&call);
-                Err(refused(error))
+        for session in private_home.iter().chain([&self.session]) {
+            match recorded {
+                Ok(()) => session.journaled(&call),
+                Err(_) => session.drop_staged(&call),
             }
         }
+        recorded.map_err(refused)
+    }
+}
+
+/// What it did there.
+fn taken(session: &WorkspaceSession, call: &CallId, has_failed: bool) -> Taken {
+    match has_failed {
+        false => session.take(call),
+        true => session.take_failed(call),
     }
 }
 

@@ -39,6 +39,8 @@ pub(crate) struct AgentInstance {
     pub(super) invocation: InvocationId,
     /// It works for another, and is driven by it.
     pub(super) is_child: bool,
+    /// Its private state is among the run's files.
+    pub(super) shares_state: bool,
     pub(super) tools: ToolRun,
     pub(super) live: Live,
     /// Fires when the run is cancelled, and when this process lets go of it: it ends, or cannot write the journal.

@@ -72,8 +72,8 @@ impl AgentRuntime {
         }
     }
 
-    /// Removes a run that is over, with its events and files; says whether there was one. For the process that holds the
-    /// home: nobody can take the run up meanwhile.
+    /// Removes a run that is over, with its events and files, and with what of its states nobody can come to without it; says
+    /// whether there was one. For the process that holds the home: nobody can take the run up meanwhile.
     pub async fn delete(&self, run: &RunId) -> Result<bool, AgentError> {
         let _taking_up = self.0.taking_up.lock().await;
         let Some(record) = self.0.journal.record(run).await? else {
@@ -85,7 +85,9 @@ impl AgentRuntime {
             let message = format!("the run '{run}' is not over; cancel it first");
             return Err(AgentError::new(ErrorCode::AgentValidationError, message));
         }
-        Ok(self.0.journal.delete(run).await?)
+        let states = self.0.persist.as_ref();
+        let belongings = self.reader().belongings(states, &record).await?;
+        Ok(self.0.journal.delete_with(run, &belongings).await?)
     }
 
     /// Leaves a message for whoever drives the run. Gives its number.

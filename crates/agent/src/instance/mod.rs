@@ -42,6 +42,7 @@ mod rollback;
 mod runtime;
 mod seat;
 mod speak;
+mod standing;
 mod start;
 mod steer;
 mod tap;

@@ -32,6 +32,8 @@ struct Seat {
     /// Under which the run knows it.
     invocation: InvocationId,
     is_child: bool,
+    /// Its private state is among the run's files.
+    shares_state: bool,
     cancel: CancellationToken,
     live: Live,
     chat: Option<Arc<ChatView>>,
@@ -46,6 +48,7 @@ impl Seat {
             skill_chars: run.left().skill_chars,
             invocation: run.invocation().clone(),
             is_child: run.owes_return(),
+            shares_state: false,
             cancel,
             live: Live::new(),
             chat: None,
@@ -125,6 +128,7 @@ impl Shared {
                 session,
                 invocation: seat.invocation,
                 is_child: seat.is_child,
+                shares_state: seat.shares_state,
                 live: seat.live,
                 telling: Telling::default(),
                 conversation: Conversation::default(),
@@ -149,7 +153,10 @@ impl AgentInstance {
         let cancel = self.cancel.child_token();
         let seat = self.log.read(|run| {
             let child = run.of_invocation(invocation);
-            child.owes_return().then(|| Seat::of(child, cancel))
+            child.owes_return().then(|| Seat {
+                shares_state: run.keeps_state_of(invocation),
+                ..Seat::of(child, cancel)
+            })
         });
         let Some(seat) = seat.await? else {
             return Ok(None);

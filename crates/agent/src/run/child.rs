@@ -50,6 +50,9 @@ pub struct Child {
     /// What it wrote, where its caller finds it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delivered: Vec<(String, FileInfo)>,
+    /// See [`super::delegate::Assignment::keeps_state`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) keeps_state: bool,
     /// Tokens of its result that its caller is told at once.
     #[serde(default)]
     pub(super) result_budget: u32,
@@ -147,6 +150,11 @@ impl AgentRun {
         self.children.get(id).map_or(self, |child| &child.run)
     }
 
+    /// Whether what that agent notes in its private state is kept with the run's files.
+    pub fn keeps_state_of(&self, id: &InvocationId) -> bool {
+        self.children.get(id).is_some_and(|child| child.keeps_state)
+    }
+
     /// Whether there is, or was, an agent of that name.
     pub fn is_agent(&self, id: &InvocationId) -> bool {
         self.invocation == *id
@@ -233,6 +241,7 @@ impl AgentRun {
             let told = child.run.apply(&stamped).unwrap_or_default();
             std::mem::swap(&mut self.calls, &mut child.run.calls);
             out.extend(told.into_iter().filter_map(|draft| of_child(draft, id)));
+            self.take_private_state(&child, input);
             self.spent.add_of_child(&before, &child.run.spent);
             // What the run has for all its agents is used up.
             let exhausted = self.spent.exhausted(&self.created.profile);

@@ -53,6 +53,9 @@ pub struct Assignment {
     pub max_rounds: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_calls: Option<u32>,
+    /// What it notes in its private state stays in the chat. Not of tasks that were given before that was so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_state: bool,
 }
 
 /// What an agent that works for another owes it.
@@ -240,6 +243,7 @@ impl AgentRun {
             result: None,
             error: None,
             delivered: Vec::new(),
+            keeps_state: assignment.keeps_state,
             left_out: 0,
             result_budget: self.created.profile.delegation.result_budget_tokens,
             run: Box::new(run),

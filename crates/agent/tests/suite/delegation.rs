@@ -1,5 +1,6 @@
 //! Agents that work for others: tasks given, waited for, failed, cancelled, left alone; and runs that are handed over.
 
+use innkeeper_agent::instance::{StartPrompt, StartRun};
 use innkeeper_agent::run::TaskStatus;
 use innkeeper_protocol::event::{InvocationId, RunStatus, TaskId};
 use innkeeper_store::journal::EventRange;
@@ -451,4 +452,130 @@ async fn a_question_of_one_who_works_for_another_is_answered_after_a_restart() {
     let (child, _) = given(&events).remove(0);
     assert!(of_agent(&events, &child).contains(&"tool_call_approved"));
     assert!(stage.cast.read("boss", 0).contains("I am through."));
+}
+
+/// What an agent notes for itself while it works for another is there the next time that it is called, in this run and in
+/// later ones of the chat; and it changes nothing of what others have noted.
+#[tokio::test]
+async fn the_private_state_of_an_agent_outlives_its_task() {
+    let stage = Stage::new().await;
+    let note = |value: &str| {
+        call(
+            "UpdatePrivateStateTool",
+            &[("path", "note"), ("value", value)],
+        )
+    };
+    let look = || call("ReadPrivateStateTool", &[]);
+    let asked = || StartRun {
+        profile_id: Some("boss".to_owned()),
+        prompt: Some(StartPrompt::Message("Do it".to_owned())),
+        stable_chat_id: Some("evening".to_owned()),
+        ..StartRun::default()
+    };
+    let (boss, helper) = ("boss", "helper");
+    for line in [
+        note("of the boss"),
+        delegate(helper, "One."),
+        call("agent.await", &[]),
+        delegate("friend", "Two."),
+        call("agent.await", &[]),
+        delegate(helper, "Three."),
+        call("agent.await", &[]),
+        look(),
+        "Done.".to_owned(),
+    ] {
+        stage.cast.says(boss, line);
+    }
+    for line in [note("of the helper"), task_return("First.")] {
+        stage.cast.says(helper, line);
+    }
+    for line in [look(), note("of the friend"), task_return("Second.")] {
+        stage.cast.says("friend", line);
+    }
+    for line in [look(), note("once more"), task_return("Third.")] {
+        stage.cast.says(helper, line);
+    }
+    let run = stage.runtime.start(asked()).await.unwrap().run_id;
+    let (status, events) = stage.end(&run).await;
+    assert_eq!(status, RunStatus::Completed, "{:?}", names(&events));
+    check_journal(&events);
+    // The friend began with nothing, the helper with what it had noted.
+    assert!(
+        stage
+            .cast
+            .read("friend", 1)
+            .ends_with(r#"{"value":{},"version":0}"#)
+    );
+    let again = stage.cast.read(helper, 3);
+    let noted = r#"{"value":{"note":"of the helper"},"version":1}"#;
+    assert!(again.ends_with(noted), "{again}");
+    let own = stage.cast.read(boss, 8);
+    let noted = r#"{"value":{"note":"of the boss"},"version":1}"#;
+    assert!(own.ends_with(noted), "{own}");
+    // Nobody is told of it as of a file.
+    assert!(!own.contains(".state"), "{own}");
+    let written = events.iter().any(|event| match &event.kind {
+        innkeeper_protocol::event::RunEventKind::WorkspaceFileWritten(written) => {
+            written.path.contains(".state")
+        }
+        _ => false,
+    });
+    assert!(!written);
+
+    // In the next run of the chat.
+    let stage = stage.again().await;
+    for line in [
+        delegate(helper, "Four."),
+        call("agent.await", &[]),
+        "Done.".to_owned(),
+    ] {
+        stage.cast.says(boss, line);
+    }
+    for line in [look(), task_return("Fourth.")] {
+        stage.cast.says(helper, line);
+    }
+    let run = stage.runtime.start(asked()).await.unwrap().run_id;
+    let (status, events) = stage.end(&run).await;
+    assert_eq!(status, RunStatus::Completed, "{:?}", names(&events));
+    let told = stage.cast.read(helper, 1);
+    let noted = r#"{"value":{"note":"once more"},"version":2}"#;
+    assert!(told.ends_with(noted), "{told}");
+}
+
+#[tokio::test]
+async fn agents_of_one_profile_that_work_side_by_side_lose_no_note() {
+    let stage = Stage::new().await;
+    let both = [delegate("helper", "One."), delegate("helper", "Two.")].join("\n");
+    for line in [both.as_str(), "I wait.", "All is done.", "All is done."] {
+        stage.cast.says("boss", line);
+    }
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    for name in names {
+        let note = [("path", name), ("value", "noted")];
+        stage
+            .cast
+            .says("helper", call("UpdatePrivateStateTool", &note));
+    }
+    for _ in 0..2 {
+        stage.cast.says("helper", task_return("Done."));
+    }
+    let run = stage.start().await;
+    let (status, events) = stage.end(&run).await;
+    assert_eq!(status, RunStatus::Completed, "{:?}", events.last());
+    check_journal(&events);
+    let kept = stage.file(&run, "persist/.state/helper.json").await;
+    let kept: serde_json::Value = serde_json::from_str(&kept).unwrap();
+    let noted = names.map(|name| (name.to_owned(), "noted".into()));
+    assert_eq!(
+        kept["value"],
+        serde_json::Value::Object(noted.into_iter().collect())
+    );
+    assert_eq!(kept["version"], names.len());
+    // The journal says the same as whoever drove it.
+    let stage = stage.again().await;
+    let again = stage.file(&run, "persist/.state/helper.json").await;
+    assert_eq!(
+        serde_json::from_str::<serde_json::Value>(&again).unwrap(),
+        kept
+    );
 }

@@ -18,6 +18,7 @@ mod kill_agents;
 mod life;
 mod many_tools;
 mod memory;
+mod memory_law;
 mod papers;
 mod parallel;
 mod recovery;

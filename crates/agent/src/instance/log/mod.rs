@@ -201,7 +201,7 @@ impl RunLog {
         *seat = session;
     }
 
-    fn root_session(&self) -> Arc<WorkspaceSession> {
+    pub(crate) fn root_session(&self) -> Arc<WorkspaceSession> {
         let seat = self
             .0
             .session

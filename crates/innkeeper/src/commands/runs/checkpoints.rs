@@ -32,8 +32,19 @@ pub(super) fn run(
 
 async fn list(reader: &RunReader, run: &RunId, screen: &Screen) -> Result<(), Failure> {
     let all = all(reader, run).await?;
+    let is_slim = reader.record(run).await?.is_slim;
     if screen.json {
-        return screen.document(&all);
+        let mut told = json!(all);
+        if is_slim {
+            told["filesGone"] = true.into();
+        }
+        return screen.document(&told);
+    }
+    if is_slim && !all.checkpoints.is_empty() {
+        screen.note(
+            "The run was slimmed: the files of these checkpoints are gone, and it cannot be set back to them",
+            "这次运行已精简：这些检查点的文件已不在，也不能退回到它们",
+        );
     }
     if all.checkpoints.is_empty() {
         screen.note(
