@@ -12,7 +12,7 @@ use super::deliberate::Conversation;
 use super::drive::{AgentInstance, Gone};
 use super::live::Live;
 use super::log::RunLog;
-use super::meter::RunMeter;
+use super::meter::{AgentMeter, RunMeter};
 use super::offer_told::Telling;
 use super::runtime::Shared;
 use super::speak::Spoken;
@@ -35,6 +35,7 @@ struct Seat {
     cancel: CancellationToken,
     live: Live,
     chat: Option<Arc<ChatView>>,
+    meter: Arc<RunMeter>,
     is_recovered: bool,
 }
 
@@ -49,6 +50,7 @@ impl Seat {
             cancel,
             live: Live::new(),
             chat: None,
+            meter: Arc::default(),
             is_recovered: false,
         }
     }
@@ -100,7 +102,10 @@ impl Shared {
         ));
         let states = StateDesk::new(&created, self.worlds.clone(), self.parts.clock.clone());
         let states = Arc::new(states);
-        let meter = Arc::new(RunMeter::default());
+        let meter = Arc::new(AgentMeter {
+            run: seat.meter,
+            agent: seat.invocation.clone(),
+        });
         Arc::new_cyclic(|own: &Weak<AgentInstance>| {
             let door: Weak<dyn RunDoor> = own.clone();
             let session = Arc::new(WorkspaceSession::new(
@@ -156,6 +161,7 @@ impl AgentInstance {
         };
         let seat = Seat {
             chat: self.chat.clone(),
+            meter: self.meter.run.clone(),
             is_recovered: self.is_recovered,
             ..seat
         };
@@ -177,6 +183,7 @@ impl AgentInstance {
         });
         let seat = Seat {
             chat: self.chat.clone(),
+            meter: self.meter.run.clone(),
             live: self.live.clone(),
             ..seat.await.ok()??
         };

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 
 use super::apply::Out;
+use super::ceiling::Ceiling;
 use super::delegate::{ReturnStatus, TaskReturn};
 use super::fit::Fit;
 use super::model::short;
@@ -21,6 +22,7 @@ use super::names::result_file;
 use super::state::{Phase, RunFailure};
 use super::turn::{CallState, Turn};
 use super::{AgentRun, Draft, Input, Misfit, Stamped};
+use crate::skills::RunSkills;
 use crate::workspace::state::FileInfo;
 
 /// One agent at work on a task, with the task itself.
@@ -117,10 +119,32 @@ impl Child {
         }
     }
 
-    /// What nobody needs of an agent that is over. What it was asked and said last can still be looked at.
+    /// What nobody needs of an agent that is over. Its journal has what it was asked and said.
     fn shed(&mut self) {
-        self.base.clear();
-        self.run.told = None;
+        self.base = BTreeMap::new();
+        let run = &mut *self.run;
+        run.told = None;
+        run.turn = None;
+        run.repeated = None;
+        run.captured = None;
+        run.sent = Vec::new();
+        run.dropped = Vec::new();
+        run.arrived = Vec::new();
+        run.grants = Vec::new();
+        run.binding = Arc::default();
+        run.persist_base = BTreeMap::new();
+        run.workspace.files = BTreeMap::new();
+        run.workspace.reads = BTreeMap::new();
+        if !run.created.messages.is_empty() {
+            let created = Arc::make_mut(&mut run.created);
+            created.messages = Vec::new();
+            created.world_info = None;
+            created.skills = RunSkills::default();
+        }
+    }
+
+    fn is_shed(&self) -> bool {
+        self.run.created.messages.is_empty()
     }
 }
 
@@ -194,6 +218,7 @@ impl AgentRun {
                 | Input::Compacted(_)
                 | Input::CompactionSkipped
                 | Input::ModelFailed { .. }
+                | Input::AskingStopped { .. }
                 | Input::Rested
                 | Input::CallStarted { .. }
                 | Input::ApprovalAsked { .. }
@@ -227,16 +252,19 @@ impl AgentRun {
                 input: input.clone(),
             };
             let before = child.run.spent.clone();
-            child.run.ceiling = Some(self.left().calls);
+            child.run.ceiling = Some(self.ceiling_for(&child));
             // Ids of calls are the run's.
             std::mem::swap(&mut self.calls, &mut child.run.calls);
             let told = child.run.apply(&stamped).unwrap_or_default();
             std::mem::swap(&mut self.calls, &mut child.run.calls);
             out.extend(told.into_iter().filter_map(|draft| of_child(draft, id)));
             self.spent.add_of_child(&before, &child.run.spent);
+            let taken = child.run.ceiling.take();
+            self.spent
+                .count_calls_of_tools(taken.into_iter().flat_map(Ceiling::taken));
             // What the run has for all its agents is used up.
             let exhausted = self.spent.exhausted(&self.created.profile);
-            if child.run.phase == Phase::Ready
+            if is_about_to_ask(&child, input)
                 && let Some(why) = exhausted
             {
                 let mut told = Out::new();
@@ -291,7 +319,9 @@ impl AgentRun {
             }
         }
         for child in self.children.values_mut() {
-            child.run.grants.clone_from(&self.grants);
+            if !child.run.is_over() {
+                child.run.grants.clone_from(&self.grants);
+            }
         }
     }
 
@@ -337,7 +367,6 @@ impl AgentRun {
             return;
         }
         if child.status == TaskStatus::Cancelled {
-            child.shed();
             let stopped = InvocationChanged {
                 invocation_id: id.clone(),
                 status: Some("cancelled".to_owned()),
@@ -371,7 +400,25 @@ impl AgentRun {
         };
         out.push(Draft::between(kind, &child.parent, &[id]));
         self.arrived.push(end_of(id, child));
-        child.shed();
+    }
+
+    /// Of those that were over before this: what ended them is still to be seen when it is told.
+    pub(super) fn shed_children(&mut self) {
+        let children = self.children.values_mut();
+        for child in children.filter(|child| child.run.is_over() && !child.is_shed()) {
+            child.shed();
+        }
+    }
+
+    /// What is told of those who are at work where nobody will be.
+    pub(super) fn ends_of_children(&self, why: &str) -> impl Iterator<Item = Arc<Observation>> {
+        self.open_children().map(move |child| {
+            let reason = why.to_owned();
+            Arc::new(Observation {
+                task: Some(child.task.to_string()),
+                ..Observation::new("agent.delegate", Outcome::Cancelled { reason })
+            })
+        })
     }
 
     /// Words were no end while somebody was at work.
@@ -449,6 +496,26 @@ impl AgentRun {
             each(self, id, child, out);
         }
         self.children = children;
+    }
+}
+
+/// Its next step costs tokens, and what it was fed is no word of a request under way.
+fn is_about_to_ask(child: &Child, input: &Input) -> bool {
+    let leads_on = matches!(
+        input,
+        Input::ContextReady { .. }
+            | Input::ModelAsked { .. }
+            | Input::ModelFailed { .. }
+            | Input::Rested
+            | Input::Compacted(_)
+            | Input::CompactionSkipped
+    );
+    match child.run.phase {
+        Phase::Ready => true,
+        Phase::Asked { .. } | Phase::Resting { .. } | Phase::Compacting(_) => {
+            leads_on && child.run.shares_limits()
+        }
+        _ => false,
     }
 }
 

@@ -53,6 +53,31 @@ pub struct Assignment {
     pub max_rounds: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_calls: Option<u32>,
+    #[serde(default, skip_serializing_if = "Edition::is_first")]
+    pub edition: Edition,
+}
+
+/// The rules under which a task is worked on. They have become stricter, and what was begun before is told again as it was.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Edition {
+    #[default]
+    First,
+    /// All limits of a run hold for everybody in it together, and who only talks is stopped.
+    SharedLimits,
+}
+
+impl Edition {
+    /// For tasks that are given now.
+    pub const LATEST: Self = Self::SharedLimits;
+
+    pub(super) fn is_first(&self) -> bool {
+        *self == Self::First
+    }
+
+    fn shares_limits(self) -> bool {
+        self >= Self::SharedLimits
+    }
 }
 
 /// What an agent that works for another owes it.
@@ -60,6 +85,8 @@ pub struct Assignment {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Duty {
     pub(super) task: TaskId,
+    #[serde(default, skip_serializing_if = "Edition::is_first")]
+    pub(super) edition: Edition,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) returned: Option<(CallId, Arc<TaskReturn>)>,
 }
@@ -308,6 +335,7 @@ impl AgentRun {
         run.grants = self.grants.clone();
         run.duty = Some(Duty {
             task: assignment.task.clone(),
+            edition: assignment.edition,
             returned: None,
         });
         run
@@ -392,6 +420,12 @@ impl AgentRun {
     pub(super) fn has_returned(&self) -> bool {
         let duty = self.duty.as_ref();
         duty.is_some_and(|duty| duty.returned.is_some())
+    }
+
+    /// Of one that works for another: the limits of its caller hold for all who do together.
+    pub(super) fn shares_limits(&self) -> bool {
+        let duty = self.duty.as_ref();
+        duty.is_some_and(|duty| duty.edition.shares_limits())
     }
 
     /// Whether the agent is to be reminded of `task.return` instead of `workspace.finish`.

@@ -38,6 +38,7 @@ fn assignment(call: &str, name: &str) -> Assignment {
         skills: crate::skills::RunSkills::default(),
         max_rounds: None,
         max_calls: None,
+        edition: Edition::LATEST,
     }
 }
 

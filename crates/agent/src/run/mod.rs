@@ -6,6 +6,7 @@
 mod apply;
 pub mod approval;
 mod calls;
+mod ceiling;
 mod child;
 mod commit;
 pub mod compact;
@@ -37,15 +38,16 @@ pub mod turn;
 mod waiting;
 
 pub use approval::{AnsweredBy, Asked, Edit, Question, Remember};
+pub use ceiling::Allowance;
 pub use child::{Child, TaskStatus};
 pub use commit::{Commit, CommitAnswer};
 pub use compact::{Compacting, Compaction, Dropped, Oversize, SummaryBy};
-pub use delegate::{Assignment, ReturnStatus, ReturnedArtifact, TaskReturn};
+pub use delegate::{Assignment, Edition, ReturnStatus, ReturnedArtifact, TaskReturn};
 pub use fork::Forked;
 pub use guidance::Guidance;
 pub use handoff::Past;
 pub use input::{Created, Input, Stamped};
-pub use ledger::{ModelUse, ToolSpent, Used};
+pub use ledger::{ModelUse, ToolSpent, Used, Wanted};
 pub use rollback::{Published, Restored, RolledBack, SetBack};
 pub use spent::{Left, Spent};
 pub use state::{AgentRun, OpenTask, RunFailure};
@@ -71,6 +73,8 @@ mod guard_tests;
 mod guidance_tests;
 #[cfg(test)]
 mod law_tests;
+#[cfg(test)]
+mod limits_tests;
 #[cfg(test)]
 mod loop_tests;
 #[cfg(test)]

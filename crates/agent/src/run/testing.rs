@@ -99,6 +99,7 @@ pub(super) fn model_down(retryable: bool) -> Input {
         reason: None,
         retryable,
         arrived: None,
+        used: None,
     }
 }
 
