@@ -413,7 +413,7 @@ impl AgentRun {
     /// What is told of those who are at work where nobody will be.
     pub(super) fn ends_of_children(&self, why: &str) -> impl Iterator<Item = Arc<Observation>> {
         self.open_children().map(move |child| {
-            let reason = why.to_owned();
+            let reason = format!("{why} ({}, {})", child.task, child.profile_id);
             Arc::new(Observation {
                 task: Some(child.task.to_string()),
                 ..Observation::new("agent.delegate", Outcome::Cancelled { reason })

@@ -75,7 +75,7 @@ impl Edition {
         *self == Self::First
     }
 
-    fn shares_limits(self) -> bool {
+    pub(super) fn shares_limits(self) -> bool {
         self >= Self::SharedLimits
     }
 }
@@ -473,6 +473,20 @@ pub(super) fn less(one: &Budget, other: &Budget) -> Budget {
         max_cost: cost,
         max_wall_time_ms: smaller(one.max_wall_time_ms, other.max_wall_time_ms),
         ..one.clone()
+    }
+}
+
+/// What single tools may use of models does not grow either.
+pub(super) fn keep_tool_limits(own: &mut Budget, before: &Budget) {
+    for (tool, most) in &before.max_tokens_per_tool {
+        let limit = own.max_tokens_per_tool.entry(tool.clone());
+        let limit = limit.or_insert(*most);
+        *limit = (*limit).min(*most);
+    }
+    for (tool, most) in &before.max_cost_per_tool {
+        let limit = own.max_cost_per_tool.entry(tool.clone());
+        let limit = limit.or_insert(*most);
+        *limit = limit.min(*most);
     }
 }
 

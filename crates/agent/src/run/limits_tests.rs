@@ -351,3 +351,64 @@ fn who_is_over_keeps_nothing_but_what_it_came_to() {
     let (_, kept) = play.scene.run.children().remove(0);
     assert_eq!(kept.status, TaskStatus::Failed);
 }
+
+#[test]
+fn what_came_to_nothing_is_paid_all_the_same() {
+    let mut scene = Scene::chat(json!({"run": {"modelRetry": {"maxRetries": 3, "intervalMs": 1}}}));
+    let used = |tokens: u64| ModelUse::of(1, &json!({"total_tokens": tokens}), Some(0.5));
+    let down = |used: Option<ModelUse>| match testing::model_down(true) {
+        Input::ModelFailed {
+            code,
+            message,
+            reason,
+            retryable,
+            arrived,
+            ..
+        } => Input::ModelFailed {
+            code,
+            message,
+            reason,
+            retryable,
+            arrived,
+            used,
+        },
+        _ => unreachable!(),
+    };
+    scene.ask().feed(down(Some(used(7)))).feed(Input::Rested);
+    scene.feed(down(None)).feed(Input::Rested);
+    assert_eq!((scene.run.spent().tokens, scene.run.spent().cost), (7, 0.5));
+    // Nothing is under way that could be given up.
+    let given_up = |wanted| Input::AskingStopped {
+        used: used(11),
+        wanted,
+    };
+    scene.feed(Input::CancelRequested);
+    scene.feed(given_up(Wanted::Reply));
+    scene.feed(given_up(Wanted::Summary));
+    scene.feed(Input::Stopped);
+    assert_eq!(scene.refuses(given_up(Wanted::Reply)), Why::Over);
+    let spent = scene.run.spent();
+    assert_eq!((spent.tokens, spent.compaction.tokens), (29, 11));
+    assert_eq!(spent.by_agent["writer"].requests, 3);
+}
+
+#[test]
+fn a_tool_is_counted_once_by_whatever_names_it_is_called() {
+    let mut play = Play::new(Edition::LATEST);
+    for (n, name) in NAMES.into_iter().enumerate() {
+        let root = InvocationId::root();
+        play.step(&root, 0, n);
+        let turn = ModelTurn {
+            tool_calls: vec![native(&format!("c{n}"), name, json!({"n": n}))],
+            meant: reply(0, 0, false).meant,
+            ..ModelTurn::default()
+        };
+        play.scene.reply(turn);
+        for _ in 0..3 {
+            play.step(&root, 0, n);
+        }
+    }
+    let by_tool = &play.scene.run.spent().by_tool;
+    assert_eq!(by_tool.len(), 1, "{by_tool:?}");
+    assert_eq!(by_tool["x.y"].calls, 3);
+}

@@ -83,3 +83,5 @@ mod recover_tests;
 mod rollback_tests;
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+mod together_tests;

@@ -119,7 +119,7 @@ impl Spent {
         } else if left.wall_time_ms == Some(0) {
             let max = budget.max_wall_time_ms.unwrap_or_default();
             let message = format!(
-                "The run has worked for {} ms, and its profile gives it {max}; resume it to grant as much again, or raise agent.budget.maxWallTimeMs",
+                "The run has used its time: it worked for {} ms, and its profile gives it {max}; resume it to grant as much again, or raise agent.budget.maxWallTimeMs",
                 self.worked_ms
             );
             ("agent.time_budget_exhausted", message)
