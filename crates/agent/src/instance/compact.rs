@@ -120,7 +120,7 @@ impl AgentInstance {
             let used = tap::lock(&heard).in_vain(None);
             return self.stopped_asking(used, Wanted::Summary).await;
         };
-        self.meter.run.tell(&self.meter.own());
+        self.meter.run.tell(&self.meter.own(Wanted::Summary));
         let kept: Vec<&Arc<Json>> = gone
             .iter()
             .filter(|message| !context::is_summary(message))
@@ -264,7 +264,8 @@ impl AgentInstance {
                 models: models.clone(),
                 live: None,
                 heard: heard.clone(),
-                meter: self.meter.clone(),
+                meter: self.meter.run.clone(),
+                asker: self.meter.own(Wanted::Summary),
             };
             let retry = &created.profile.run.model_retry;
             for attempt in 0..=retry.max_retries {

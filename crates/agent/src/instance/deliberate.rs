@@ -86,7 +86,7 @@ impl AgentInstance {
             }
             said = self.think(&created, &sent, told, &heard) => said,
         };
-        self.meter.run.tell(&self.meter.own());
+        self.meter.run.tell(&self.meter.own(Wanted::Reply));
         let (input, words) = match said {
             Ok(mut turn) => {
                 turn.meant = self.own_names(&turn, dialect);
@@ -115,6 +115,7 @@ impl AgentInstance {
         used: Option<ModelUse>,
         wanted: Wanted,
     ) -> Result<(), Gone> {
+        self.meter.run.tell(&self.meter.own(wanted));
         let Some(used) = used else { return Ok(()) };
         let input = Input::AskingStopped { used, wanted };
         // It goes to the disk with the end of the run; one that does not take it any more is over.
@@ -228,7 +229,8 @@ impl AgentInstance {
                 models,
                 live: created.profile.run.stream.then(|| self.live.clone()),
                 heard,
-                meter: self.meter.clone(),
+                meter: self.meter.run.clone(),
+                asker: self.meter.own(Wanted::Reply),
             })
         });
         let tools = services

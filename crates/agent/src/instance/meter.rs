@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 
 use super::tap::add;
 use crate::context;
-use crate::run::{AgentRun, Allowance, ModelUse};
+use crate::run::{AgentRun, Allowance, ModelUse, Wanted};
 
 #[derive(Debug, Default)]
 pub(crate) struct RunMeter {
@@ -42,8 +42,10 @@ struct Counted {
 /// Who asks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Asker {
-    /// An agent, for its next reply or for a summary.
+    /// An agent, for its next reply.
     Agent(InvocationId),
+    /// An agent, for a summary.
+    Summary(InvocationId),
     /// What the deliberation of an agent has called.
     Deliberation(InvocationId),
     Call {
@@ -55,7 +57,10 @@ pub(crate) enum Asker {
 impl Asker {
     fn agent(&self) -> &InvocationId {
         match self {
-            Self::Agent(agent) | Self::Deliberation(agent) | Self::Call { agent, .. } => agent,
+            Self::Agent(agent)
+            | Self::Summary(agent)
+            | Self::Deliberation(agent)
+            | Self::Call { agent, .. } => agent,
         }
     }
 }
@@ -89,7 +94,7 @@ impl Counted {
         let is_its = left.agent == *asker.agent() || Some(&left.agent) == self.root.as_ref();
         let tool = match asker {
             Asker::Call { call, .. } => self.calls.get(call).map(String::as_str),
-            Asker::Agent(_) | Asker::Deliberation(_) => None,
+            Asker::Agent(_) | Asker::Summary(_) | Asker::Deliberation(_) => None,
         };
         is_its && left.is_for(tool)
     }
@@ -143,8 +148,9 @@ impl RunMeter {
             (Asker::Call { call, .. }, Some(Told::TaskEnd)) => !run.is_in_background(call),
             (Asker::Call { call, .. }, Some(_)) => !run.is_open_call(call),
             (Asker::Agent(agent) | Asker::Deliberation(agent), Some(_)) => {
-                !run.is_agent(agent) || !run.of_invocation(agent).is_asking()
+                !run.of_invocation(agent).is_asked()
             }
+            (Asker::Summary(agent), Some(_)) => run.of_invocation(agent).compacting().is_none(),
         };
         counted.open.retain(|asker, requests| {
             requests.retain(|_, request| !is_written(asker, request.told));
@@ -250,8 +256,12 @@ pub(crate) struct AgentMeter {
 }
 
 impl AgentMeter {
-    pub(crate) fn own(&self) -> Asker {
-        Asker::Agent(self.agent.clone())
+    /// Who asks for that.
+    pub(crate) fn own(&self, wanted: Wanted) -> Asker {
+        match wanted {
+            Wanted::Reply => Asker::Agent(self.agent.clone()),
+            Wanted::Summary => Asker::Summary(self.agent.clone()),
+        }
     }
 
     fn asker(&self, call: Option<&str>) -> Asker {

@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::run::{Input, ModelTurn, Oversize, Stamped, testing};
 
 fn agent(name: &str) -> AgentMeter {
     AgentMeter {
@@ -136,6 +137,81 @@ async fn who_might_find_nothing_left_waits_for_those_under_way() {
     let second = second.await.unwrap();
     child.used(Some("b"), second, &json!({"total_tokens": size}));
     assert!(root.asking(Some("c"), &asked).await.is_err());
+}
+
+/// A run at work, with what it may use.
+fn at_work(budget: Json) -> AgentRun {
+    use innkeeper_protocol::event::Presentation;
+    let at = jiff::Timestamp::UNIX_EPOCH;
+    let created = testing::created(
+        Presentation::Background,
+        json!({"agent": {"budget": budget}}),
+    );
+    let (mut run, _) = AgentRun::begin(&Stamped { at, input: created }).unwrap();
+    for input in [
+        Input::WorkspaceReady {
+            files: Vec::new(),
+            is_missing: false,
+        },
+        Input::ContextReady {
+            binding: json!({}),
+            request: json!({}),
+            tools: json!([]),
+        },
+        Input::ModelAsked {
+            keep: 0,
+            add: vec![Arc::new(json!(1)), Arc::new(json!(2))],
+            request: json!({}),
+            guidance: 0,
+            arrived: 0,
+            oversize: Some(Oversize {
+                estimate: 20,
+                budget: 10,
+                is_hard: false,
+            }),
+        },
+    ] {
+        run.apply(&Stamped { at, input }).unwrap();
+    }
+    run
+}
+
+#[tokio::test]
+async fn what_the_journal_has_is_not_counted_twice() {
+    let mut run = at_work(json!({"maxTokens": 70}));
+    let root = agent(InvocationId::root().as_str());
+    let mut feed = |input: Input| {
+        let at = jiff::Timestamp::UNIX_EPOCH;
+        run.apply(&Stamped { at, input }).unwrap();
+        root.run.refresh(&run);
+        let open = root.run.lock().open.len();
+        (run.spent().tokens, open)
+    };
+    feed(testing::guidance("g", "go on"));
+    let summary = root.own(Wanted::Summary);
+    let request = root.run.ask(&summary, &ModelCall::default()).await.unwrap();
+    root.run
+        .used(&summary, request, &json!({"total_tokens": 40}));
+    root.run.ended(&summary, request);
+    root.run.tell(&summary);
+    assert_eq!(
+        feed(testing::guidance("h", "go on")),
+        (0, 1),
+        "not there yet"
+    );
+    let made = Arc::new(testing::compaction(1, &[]));
+    assert_eq!(feed(Input::Compacted(made)), (40, 0));
+    // With the 40 once more it would have nothing left.
+    let reply = root.own(Wanted::Reply);
+    let request = root.run.ask(&reply, &ModelCall::default()).await.unwrap();
+    root.run.used(&reply, request, &json!({"total_tokens": 10}));
+    root.run.tell(&reply);
+    let turn = ModelTurn {
+        text: "Well.".to_owned(),
+        usage: json!({"total_tokens": 10}),
+        ..ModelTurn::default()
+    };
+    assert_eq!(feed(Input::ModelReplied(Arc::new(turn))), (50, 0));
 }
 
 proptest! {

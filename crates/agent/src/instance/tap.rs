@@ -14,7 +14,7 @@ use serde_json::{Map, Value as Json};
 use tokio_util::sync::CancellationToken;
 
 use super::live::Live;
-use super::meter::AgentMeter;
+use super::meter::{Asker, RunMeter};
 use crate::run::ModelUse;
 
 /// The models of one turn.
@@ -23,20 +23,21 @@ pub(crate) struct Tap {
     /// Nobody where the profile does not want its answers to be seen before they are whole.
     pub(crate) live: Option<Live>,
     pub(crate) heard: Arc<Mutex<Heard>>,
-    /// Whose requests they are.
-    pub(crate) meter: Arc<AgentMeter>,
+    /// Where they are counted, and for whom.
+    pub(crate) meter: Arc<RunMeter>,
+    pub(crate) asker: Asker,
 }
 
 /// A request of the agent itself; dropped, it is over.
 struct UnderWay {
-    meter: Arc<AgentMeter>,
+    meter: Arc<RunMeter>,
+    asker: Asker,
     request: u64,
 }
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        let asker = self.meter.own();
-        self.meter.run.ended(&asker, self.request);
+        self.meter.ended(&self.asker, self.request);
     }
 }
 
@@ -99,11 +100,10 @@ impl ModelPort for Tap {
         call: ModelCall,
         cancel: CancellationToken,
     ) -> Result<ModelChunks, NodeError> {
-        let asker = self.meter.own();
-        let request = self.meter.run.ask(&asker, &call).await?;
         let under_way = UnderWay {
             meter: self.meter.clone(),
-            request,
+            asker: self.asker.clone(),
+            request: self.meter.ask(&self.asker, &call).await?,
         };
         {
             let mut heard = lock(&self.heard);
@@ -120,8 +120,12 @@ impl ModelPort for Tap {
             if let Ok(chunk) = chunk {
                 hear(chunk, live.as_ref(), &heard);
                 if chunk.kind == ChunkKind::Usage {
-                    let UnderWay { meter, request } = &under_way;
-                    meter.run.used(&asker, *request, chunk.content.as_json());
+                    let UnderWay {
+                        meter,
+                        asker,
+                        request,
+                    } = &under_way;
+                    meter.used(asker, *request, chunk.content.as_json());
                 }
             }
         })))

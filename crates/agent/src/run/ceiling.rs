@@ -164,8 +164,8 @@ impl AgentRun {
         goes_on(self) || self.children.values().any(|child| goes_on(child.run()))
     }
 
-    /// Whether a model is asked for it, or a summary made.
-    pub fn is_asking(&self) -> bool {
-        matches!(self.phase, Phase::Asked { .. } | Phase::Compacting(_))
+    /// Its model is asked for a reply.
+    pub fn is_asked(&self) -> bool {
+        matches!(self.phase, Phase::Asked { .. })
     }
 }

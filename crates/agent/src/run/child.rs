@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use innkeeper_protocol::ErrorCode;
 use innkeeper_protocol::event::{
     CallId, InvocationChanged, InvocationId, ProfileId, RunEventKind, RunStatus, TaskChanged,
     TaskId,
 };
-use innkeeper_protocol::{ErrorCode, Failure, Observation, Outcome};
 use innkeeper_store::BlobId;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,6 @@ use super::names::result_file;
 use super::state::{Phase, RunFailure};
 use super::turn::{CallState, Turn};
 use super::{AgentRun, Draft, Input, Misfit, Stamped};
-use crate::skills::RunSkills;
 use crate::workspace::state::FileInfo;
 
 /// One agent at work on a task, with the task itself.
@@ -117,34 +116,6 @@ impl Child {
             error,
             extra: Map::from_iter([("workspaceKey".to_owned(), self.workspace_key.clone().into())]),
         }
-    }
-
-    /// What nobody needs of an agent that is over. Its journal has what it was asked and said.
-    fn shed(&mut self) {
-        self.base = BTreeMap::new();
-        let run = &mut *self.run;
-        run.told = None;
-        run.turn = None;
-        run.repeated = None;
-        run.captured = None;
-        run.sent = Vec::new();
-        run.dropped = Vec::new();
-        run.arrived = Vec::new();
-        run.grants = Vec::new();
-        run.binding = Arc::default();
-        run.persist_base = BTreeMap::new();
-        run.workspace.files = BTreeMap::new();
-        run.workspace.reads = BTreeMap::new();
-        if !run.created.messages.is_empty() {
-            let created = Arc::make_mut(&mut run.created);
-            created.messages = Vec::new();
-            created.world_info = None;
-            created.skills = RunSkills::default();
-        }
-    }
-
-    fn is_shed(&self) -> bool {
-        self.run.created.messages.is_empty()
     }
 }
 
@@ -358,7 +329,7 @@ impl AgentRun {
         child.run.at = self.at;
         child.run.cancel_requested(&mut told);
         out.extend(told.into_iter().filter_map(|draft| of_child(draft, id)));
-        self.arrived.push(end_of(id, child));
+        self.arrived.push(child.end(id));
     }
 
     /// What it has come to, once it is over.
@@ -399,26 +370,7 @@ impl AgentRun {
             _ => RunEventKind::AgentTaskFailed(child.changed(id)),
         };
         out.push(Draft::between(kind, &child.parent, &[id]));
-        self.arrived.push(end_of(id, child));
-    }
-
-    /// Of those that were over before this: what ended them is still to be seen when it is told.
-    pub(super) fn shed_children(&mut self) {
-        let children = self.children.values_mut();
-        for child in children.filter(|child| child.run.is_over() && !child.is_shed()) {
-            child.shed();
-        }
-    }
-
-    /// What is told of those who are at work where nobody will be.
-    pub(super) fn ends_of_children(&self, why: &str) -> impl Iterator<Item = Arc<Observation>> {
-        self.open_children().map(move |child| {
-            let reason = format!("{why} ({}, {})", child.task, child.profile_id);
-            Arc::new(Observation {
-                task: Some(child.task.to_string()),
-                ..Observation::new("agent.delegate", Outcome::Cancelled { reason })
-            })
-        })
+        self.arrived.push(child.end(id));
     }
 
     /// Words were no end while somebody was at work.
@@ -537,32 +489,4 @@ fn of_child(mut draft: Draft, id: &InvocationId) -> Option<Draft> {
         scope.invocation_id.clone_from(id);
     }
     Some(draft)
-}
-
-/// What the caller is told with its next turn, if it does not ask before.
-fn end_of(id: &InvocationId, child: &Child) -> Arc<Observation> {
-    let outcome = match (child.status, &child.error) {
-        (TaskStatus::Completed, _) | (_, None) => Outcome::Success {
-            result: child.report(id),
-            spilled: None,
-        },
-        (TaskStatus::Cancelled, Some(error)) => Outcome::Cancelled {
-            reason: format!("{} ({})", error.message, child.profile_id),
-        },
-        (_, Some(error)) => {
-            let mut message = format!("{} could not do it: {}", child.profile_id, error.message);
-            if !child.delivered.is_empty() {
-                message.push_str("; what it left is in ");
-                message.push_str(&child.folder());
-            }
-            Outcome::Error(Failure {
-                reason: error.reason.clone(),
-                ..Failure::new(ErrorCode::ToolExecutionFailed, message)
-            })
-        }
-    };
-    Arc::new(Observation {
-        task: Some(child.task.to_string()),
-        ..Observation::new("agent.delegate", outcome)
-    })
 }

@@ -134,7 +134,9 @@ impl AgentRun {
             Input::ModelReplied(_) | Input::ModelFailed { .. } => {
                 self.check_phase(matches!(self.phase, Phase::Asked { .. }))
             }
-            Input::AskingStopped { .. } => self.check_phase(self.is_asking()),
+            Input::AskingStopped { .. } => {
+                self.check_phase(self.is_asked() || self.compacting().is_some())
+            }
             Input::Rested => self.check_phase(matches!(self.phase, Phase::Resting { .. })),
             Input::CallStarted { call, .. } => self.check_allowed(call),
             Input::ApprovalAsked {

@@ -23,6 +23,7 @@ mod guidance;
 mod handoff;
 pub mod input;
 mod ledger;
+mod leftover;
 mod model;
 pub mod names;
 mod plan;

@@ -332,7 +332,7 @@ impl Play {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn files_conversation_and_tasks_are_what_they_were(ops in proptest::collection::vec((0_u8..9, any::<u8>()), 1..30)) {
