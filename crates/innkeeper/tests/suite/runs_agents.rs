@@ -53,6 +53,7 @@ fn profile(house: &House, id: &str, delegation: &serde_json::Value) {
 #[test]
 fn a_question_of_one_who_works_for_another_waits_for_its_answer() {
     let house = House::new();
+    let scratch = house.write("projects/default/notes/scratch.md", "Old.");
     profile(&house, "boss", &json!({"canDelegate": true}));
     let callable = json!({"callable": true, "allowAsSubagent": true});
     profile(&house, "helper", &callable);
@@ -71,7 +72,6 @@ fn a_question_of_one_who_works_for_another_waits_for_its_answer() {
     );
     let asked = house.run(&["run", "boss", "Tidy up"]);
     assert_eq!(asked.code, Some(5), "{}{}", asked.stdout, asked.stderr);
-    let scratch = house.path().join("projects/default/notes/scratch.md");
     assert!(scratch.is_file());
     assert!(asked.stderr.contains("  [helper] "), "{}", asked.stderr);
     let given = house.json(&["runs", "approve", "last"]);
@@ -115,7 +115,7 @@ fn a_question_of_one_who_works_for_another_waits_for_its_answer() {
     // What is not there is said, and what is over too.
     house
         .run(&["runs", "events", "last", "--invocation", "nope"])
-        .is_refused(2, &["has no agent 'nope'", "inv_root (boss)", "(helper)"]);
+        .is_refused(1, &["has no agent 'nope'", "inv_root (boss)", "(helper)"]);
     let all = house.json(&["runs", "show", "last"]);
     let agents = &all["timeline"]["invocations"];
     let helper = agents[1]["invocationId"].as_str().unwrap();
