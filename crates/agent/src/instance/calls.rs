@@ -14,7 +14,7 @@ use innkeeper_tools::{BlockOptions, CallEnd, CallListener, Settled, Starting, To
 
 use super::drive::{AgentInstance, Gone};
 use super::log::{Brought, RecordError, RunLog};
-use super::meter::{Allowed, RunMeter};
+use super::meter::AgentMeter;
 use super::questions;
 use super::runtime::Shared;
 use crate::run::{AgentRun, AnsweredBy, CallState, Input, PlannedBlock, PlannedCall};
@@ -25,18 +25,14 @@ use crate::workspace::{Taken, WorkspaceSession};
 impl AgentInstance {
     /// One block of the last reply, from the first call that has no end.
     pub(super) async fn run_block(&self, block: usize) -> Result<(), Gone> {
+        self.refresh_meter().await?;
         let found = self
             .log
             .read(|run| {
                 let turn = run.turn()?;
-                let calls = turn.calls().filter(|call| call.is_open());
-                let calls = calls.map(|call| {
-                    let (tokens, cost) = run.left_for_tool(&call.tool);
-                    (call.call.to_string(), Allowed { tokens, cost })
-                });
-                let left = run.left();
-                let (tokens, cost) = (left.tokens, left.cost);
-                self.meter.allow(Allowed { tokens, cost }, calls);
+                for call in turn.calls().filter(|call| call.is_open()) {
+                    self.meter.run.begin(call.call.as_str(), call.meant());
+                }
                 let parsed = turn.reply.read().blocks.into_iter().nth(block)?;
                 Some(self.to_run(parsed.into_owned(), turn.blocks.get(block)?))
             })
@@ -140,7 +136,7 @@ struct Listener {
     shares_state: bool,
     skills: Arc<SkillDesk>,
     states: Arc<StateDesk>,
-    meter: Arc<RunMeter>,
+    meter: Arc<AgentMeter>,
     calls: Vec<CallId>,
     /// How many of them have no end.
     open: AtomicUsize,
@@ -235,7 +231,7 @@ impl CallListener for Listener {
             change: staged.change,
             skill_chars: self.skills.take(&call),
             worlds: self.states.take(&call),
-            used: self.meter.take(call.as_str()),
+            used: self.meter.take_call(call.as_str()),
             // What is shown is all there is, unless it was cut.
             full: end
                 .full

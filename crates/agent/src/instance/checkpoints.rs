@@ -1,9 +1,11 @@
 //! The checkpoints of a run: which there are, what each holds, and one more on request.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use innkeeper_protocol::ErrorCode;
-use innkeeper_protocol::event::{CheckpointId, RunEvent, RunEventKind, RunId, Timestamp};
+use innkeeper_protocol::event::{
+    CheckpointId, InvocationId, RunEvent, RunEventKind, RunId, Timestamp,
+};
 use innkeeper_store::BlobId;
 use innkeeper_store::journal::EventRange;
 use serde::Serialize;
@@ -203,7 +205,10 @@ struct Walk<'r> {
     run: &'r RunId,
     seq: u64,
     waiting: std::vec::IntoIter<RunEvent>,
-    changed: BTreeSet<String>,
+    /// By whoever did it: what an agent that works on a task writes is not the run's before it returns.
+    changed: BTreeMap<InvocationId, BTreeSet<String>>,
+    /// What a rollback has changed: the paths that its event names, and how many more there were.
+    taken_back: (BTreeSet<String>, usize),
 }
 
 impl<'r> Walk<'r> {
@@ -213,7 +218,8 @@ impl<'r> Walk<'r> {
             run,
             seq,
             waiting: Vec::new().into_iter(),
-            changed: BTreeSet::new(),
+            changed: BTreeMap::new(),
+            taken_back: (BTreeSet::new(), 0),
         }
     }
 
@@ -232,17 +238,26 @@ impl<'r> Walk<'r> {
                 self.waiting = page.into_iter();
                 continue;
             };
+            let scope = event.scope.as_ref();
+            let who = scope.map_or_else(InvocationId::root, |scope| scope.invocation_id.clone());
             let path = match &event.kind {
                 RunEventKind::WorkspaceFileWritten(file) => &file.path,
                 RunEventKind::WorkspacePatchApplied(file) => &file.path,
                 RunEventKind::WorkspaceFileDeleted(file) => &file.path,
                 RunEventKind::DirectOutputCaptured(file) => &file.path,
                 RunEventKind::RunRolledBack(back) => {
-                    self.changed.extend(back.files.paths.iter().cloned());
+                    let files = &back.files;
+                    let all = files.added + files.modified + files.deleted;
+                    let more = usize::try_from(all).unwrap_or(usize::MAX);
+                    let more = more.saturating_sub(files.paths.len());
+                    self.taken_back = (files.paths.iter().cloned().collect(), more);
                     continue;
                 }
                 RunEventKind::CheckpointCreated(made) => {
-                    let changed = std::mem::take(&mut self.changed);
+                    let mut by_agent = std::mem::take(&mut self.changed);
+                    let (taken_back, more) = std::mem::take(&mut self.taken_back);
+                    let mut changed = by_agent.remove(&who).unwrap_or_default();
+                    changed.extend(taken_back);
                     let note = made.extra.get("note").and_then(|note| note.as_str());
                     let view = CheckpointView {
                         id: made.checkpoint_id.clone(),
@@ -252,19 +267,20 @@ impl<'r> Walk<'r> {
                         created_at: event.timestamp.clone(),
                         reason: made.reason.clone(),
                         note: note.map(str::to_owned),
-                        changed_count: changed.len(),
+                        changed_count: changed.len().saturating_add(more),
                         changed: changed.into_iter().take(MAX_CHANGED_PATHS).collect(),
                         files: None,
                     };
                     return Ok(Some((event, view)));
                 }
                 RunEventKind::StateUpdated(state) if state.scope == "private" => {
-                    self.changed.insert("private state".to_owned());
+                    let own = self.changed.entry(who).or_default();
+                    own.insert("private state".to_owned());
                     continue;
                 }
                 _ => continue,
             };
-            self.changed.insert(path.clone());
+            self.changed.entry(who).or_default().insert(path.clone());
         }
     }
 }

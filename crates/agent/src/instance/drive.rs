@@ -18,7 +18,7 @@ use super::compact::KeptDropped;
 use super::deliberate::Conversation;
 use super::live::Live;
 use super::log::{Brought, RecordError, Rest, RunLog};
-use super::meter::RunMeter;
+use super::meter::AgentMeter;
 use super::offer_told::Telling;
 use super::runtime::Shared;
 use super::speak::Spoken;
@@ -56,7 +56,7 @@ pub(crate) struct AgentInstance {
     pub(super) telling: Telling,
     pub(super) conversation: Conversation,
     pub(super) dropped: KeptDropped,
-    pub(super) meter: Arc<RunMeter>,
+    pub(super) meter: Arc<AgentMeter>,
     pub(super) spoken: Spoken,
 }
 
@@ -248,12 +248,20 @@ impl AgentInstance {
         let call = self
             .log
             .read(|run| run.open_tasks().get(&task).map(|open| open.call.clone()));
-        let used = call.await?.and_then(|call| self.meter.take(call.as_str()));
+        let used = call
+            .await?
+            .and_then(|call| self.meter.take_task(call.as_str()));
         let input = Input::TaskEnded {
             observation: Arc::new(observation),
             used,
         };
         self.fed(self.log.record(input).await).await
+    }
+
+    /// Before models are asked, and after: what the journal has by now.
+    pub(super) async fn refresh_meter(&self) -> Result<(), Gone> {
+        let meter = &self.meter.run;
+        Ok(self.log.read_whole(|run| meter.refresh(run)).await?)
     }
 
     /// A run that takes no more of something has been stopped, or has it already; that shows in its next step. What does

@@ -12,7 +12,7 @@ use super::deliberate::Conversation;
 use super::drive::{AgentInstance, Gone};
 use super::live::Live;
 use super::log::RunLog;
-use super::meter::RunMeter;
+use super::meter::{AgentMeter, RunMeter};
 use super::offer_told::Telling;
 use super::runtime::Shared;
 use super::speak::Spoken;
@@ -37,6 +37,7 @@ struct Seat {
     cancel: CancellationToken,
     live: Live,
     chat: Option<Arc<ChatView>>,
+    meter: Arc<RunMeter>,
     is_recovered: bool,
 }
 
@@ -52,6 +53,7 @@ impl Seat {
             cancel,
             live: Live::new(),
             chat: None,
+            meter: Arc::default(),
             is_recovered: false,
         }
     }
@@ -103,7 +105,10 @@ impl Shared {
         ));
         let states = StateDesk::new(&created, self.worlds.clone(), self.parts.clock.clone());
         let states = Arc::new(states);
-        let meter = Arc::new(RunMeter::default());
+        let meter = Arc::new(AgentMeter {
+            run: seat.meter,
+            agent: seat.invocation.clone(),
+        });
         Arc::new_cyclic(|own: &Weak<AgentInstance>| {
             let door: Weak<dyn RunDoor> = own.clone();
             let session = Arc::new(WorkspaceSession::new(
@@ -163,6 +168,7 @@ impl AgentInstance {
         };
         let seat = Seat {
             chat: self.chat.clone(),
+            meter: self.meter.run.clone(),
             is_recovered: self.is_recovered,
             ..seat
         };
@@ -184,6 +190,7 @@ impl AgentInstance {
         });
         let seat = Seat {
             chat: self.chat.clone(),
+            meter: self.meter.run.clone(),
             live: self.live.clone(),
             ..seat.await.ok()??
         };

@@ -41,6 +41,13 @@ fn delegation(profile: &AgentProfile, found: &Findings) {
             "a callable agent needs 'allowAsSubagent' or 'allowAsHandoffTarget'",
         );
     }
+    if rules.allow_nested_delegation {
+        found.error(
+            "agent.profile_nested_delegation_unsupported",
+            "$.delegation.allowNestedDelegation",
+            "must be false: an agent that works on a task gives no tasks in its turn; take it out, and let the first agent give all of them",
+        );
+    }
     if rules.allowed_callers.is_empty() {
         found.error(
             "agent.profile_delegation_callers_empty",

@@ -39,6 +39,7 @@ fn assignment(call: &str, name: &str) -> Assignment {
         max_rounds: None,
         max_calls: None,
         keeps_state: true,
+        edition: Edition::LATEST,
     }
 }
 

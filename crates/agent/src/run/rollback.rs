@@ -130,13 +130,7 @@ impl AgentRun {
                 ..Observation::new(open.tool.as_str(), Outcome::Cancelled { reason })
             })
         }));
-        arrived.extend(past.open_children().map(|child| {
-            let reason = TAKEN_BACK.to_owned();
-            Arc::new(Observation {
-                task: Some(child.task.to_string()),
-                ..Observation::new("agent.delegate", Outcome::Cancelled { reason })
-            })
-        }));
+        arrived.extend(past.ends_of_children(TAKEN_BACK));
         Restored {
             invocation: Some(past.invocation.clone()),
             from: self.place(),

@@ -116,7 +116,9 @@ Examples:
   innkeeper runs fork last start --no-start           Only make it; runs resume starts it
 
 The new run has the files and the conversation of that moment, its own id and its own budgets; the run it comes from is not \
-touched, may be at work, and can be deleted. It is shown as innkeeper run shows it, with the same --json and exit codes.";
+touched, may be at work, and can be deleted. Tasks that its agents were at work on do not come along, and the new run is told \
+so. It is shown as innkeeper run shows it, with the same --json and exit codes: 6 while another process drives the runs of \
+this home, unless it is only made (--no-start).";
 
 const RESUME: &str = "\
 Examples:

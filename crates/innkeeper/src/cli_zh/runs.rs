@@ -285,7 +285,8 @@ const FORK: &str = "\
   innkeeper runs fork last start --no-start           只建立；runs resume 才开始
 
 新的运行拥有那一刻的文件和对话，有自己的 ID 和额度；原来的运行不受影响，可以正在进行，也可以删除。
-显示方式、--json 和退出码都与 innkeeper run 相同。";
+其他智能体当时正在做的任务不会带过来，新的运行会被告知。显示方式、--json 和退出码都与 innkeeper run 相同：
+另一个进程正在驱动这里的运行时为 6，只建立（--no-start）时除外。";
 
 const RESUME: &str = "\
 示例：

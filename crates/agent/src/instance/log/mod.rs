@@ -293,6 +293,16 @@ impl RunLog {
         Ok(look(self.part(&awake.run)))
     }
 
+    /// The same of all of the run, whoever speaks through this.
+    pub(crate) async fn read_whole<T>(
+        &self,
+        look: impl FnOnce(&AgentRun) -> T,
+    ) -> Result<T, StoreError> {
+        let mut state = self.0.state.lock().await;
+        let (awake, _) = self.awake(&mut state).await?;
+        Ok(look(&awake.run))
+    }
+
     /// None of a run that rests; it goes on resting.
     pub(crate) async fn peek<T>(&self, look: impl FnOnce(&AgentRun) -> T) -> Option<T> {
         let state = self.0.state.lock().await;

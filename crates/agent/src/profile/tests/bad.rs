@@ -3,7 +3,9 @@
 use serde_json::{Value as Json, json};
 
 use super::{comfy, version_1, with};
-use crate::limits::{MAX_MODEL_RETRIES, MAX_PROFILE_ID_CHARS};
+use crate::limits::{
+    MAX_CONCURRENT_INVOCATIONS, MAX_INVOCATIONS_PER_RUN, MAX_MODEL_RETRIES, MAX_PROFILE_ID_CHARS,
+};
 use crate::profile::{AgentProfile, Severity};
 use innkeeper_protocol::ErrorCode;
 
@@ -241,6 +243,27 @@ fn delegation() {
             &[("/delegation/maxInvocationsPerRun", json!(0))],
             "delegation_run_budget_invalid",
             "$.delegation.maxInvocationsPerRun",
+        ),
+        (
+            &[(
+                "/delegation/maxConcurrentInvocations",
+                json!(MAX_CONCURRENT_INVOCATIONS + 1),
+            )],
+            "delegation_concurrency_invalid",
+            "$.delegation.maxConcurrentInvocations",
+        ),
+        (
+            &[(
+                "/delegation/maxInvocationsPerRun",
+                json!(MAX_INVOCATIONS_PER_RUN + 1),
+            )],
+            "delegation_run_budget_invalid",
+            "$.delegation.maxInvocationsPerRun",
+        ),
+        (
+            &[("/delegation/allowNestedDelegation", json!(true))],
+            "nested_delegation_unsupported",
+            "$.delegation.allowNestedDelegation",
         ),
         (
             &[("/delegation/resultBudgetTokens", json!(0))],

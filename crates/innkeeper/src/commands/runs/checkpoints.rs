@@ -157,6 +157,7 @@ fn why(checkpoint: &CheckpointView, screen: &Screen) -> String {
         "tool_workspace_delete" => screen.pick("deleted", "删除"),
         "tool_workspace_patch" => screen.pick("patched", "修补"),
         "tool_state_update" => screen.pick("private state", "私有状态"),
+        "task_return" => screen.pick("result of a task", "任务结果"),
         "chat_commit" => screen.pick("published", "发布"),
         "direct_output_capture" => screen.pick("answer kept", "保留回答"),
         "requested" => screen.pick("asked for", "应要求"),
