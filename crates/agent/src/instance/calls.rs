@@ -1,6 +1,7 @@
 //! Runs the calls of a reply, each written down before it acts and when it has.
 
 use std::future::poll_fn;
+use std::ops::Range;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -149,7 +150,7 @@ struct Listener {
 impl Listener {
     fn is_let_go(&self, observation: &Observation) -> bool {
         let is_cancelled = matches!(observation.outcome, Outcome::Cancelled { .. });
-        is_cancelled && self.shared.closing.is_cancelled()
+        is_cancelled && (self.shared.closing.is_cancelled() || self.log.is_sealed())
     }
 
     fn call(&self, position: usize) -> Result<CallId, ToolError> {
@@ -179,6 +180,11 @@ impl Listener {
 
 #[async_trait]
 impl CallListener for Listener {
+    fn taking_up(&self, positions: Range<usize>) {
+        self.log
+            .take_up(self.calls.get(positions).unwrap_or_default());
+    }
+
     async fn starting(&self, starting: Starting<'_>) -> Result<(), ToolError> {
         let call = self.call(starting.position)?;
         self.withdraw(&call, true).await?;
@@ -248,6 +254,7 @@ impl CallListener for Listener {
         };
         match recorded {
             Ok(()) => {
+                self.log.put_down(&call);
                 self.session.journaled(&call);
                 Ok(())
             }

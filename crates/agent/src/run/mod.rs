@@ -36,7 +36,7 @@ pub mod told;
 pub mod turn;
 mod waiting;
 
-pub use approval::{AnsweredBy, Asked, Edit, Question, Remember};
+pub use approval::{Answer, AnsweredBy, Asked, Edit, Question, Remember};
 pub use child::{Child, TaskStatus};
 pub use commit::{Commit, CommitAnswer};
 pub use compact::{Compacting, Compaction, Dropped, Oversize, SummaryBy};

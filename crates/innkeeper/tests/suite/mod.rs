@@ -22,6 +22,7 @@ mod rehearsal;
 mod repair;
 mod report;
 mod runs;
+mod runs_answer;
 mod runs_approve;
 mod runs_diff;
 mod runs_keep;
