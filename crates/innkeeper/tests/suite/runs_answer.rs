@@ -270,7 +270,7 @@ fn what_is_said_of_answers_is_chinese_from_end_to_end() {
                 "approve",
                 "last",
                 "--arguments",
-                r#"{"file_path": 5}"#,
+                r#"{"file_path": [1]}"#,
             ],
             1,
             "参数",

@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::approve::{TURN, cut};
 use crate::ask;
-use crate::failure::Said;
+use crate::failure;
 use crate::lang::Lang;
 use crate::limits::{MAX_INLINE_CHARS, MAX_WRONG_ANSWERS};
 use crate::typed::{self, Lines};
@@ -206,7 +206,7 @@ impl About<'_> {
             format!("\n要求询问的规则：{rule}"),
         ));
         if let Some(reason) = self.reason {
-            let reason = visible(Said::of(reason).pick(lang));
+            let reason = visible(failure::Said::of(reason).pick(lang));
             text.push_str(&lang.pick(format!(" ({reason})"), format!("（{reason}）")));
         }
         text
