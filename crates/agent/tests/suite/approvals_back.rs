@@ -4,7 +4,8 @@ use std::sync::atomic::Ordering;
 
 use innkeeper_agent::instance::ApproveToolCall;
 use innkeeper_agent::run::Remember;
-use innkeeper_protocol::event::{InvocationId, RunStatus};
+use innkeeper_protocol::event::{InvocationId, RunId, RunStatus};
+use innkeeper_store::journal::Followed;
 use serde_json::json;
 
 use super::approvals::{Inn, asks, call, count, map, yes};
@@ -75,8 +76,8 @@ fn careful(stage: &Stage) {
     stage.tools.set_policy(policy);
 }
 
-/// Until somebody is asked for the `times`th time.
-async fn asked(stage: &Stage, run: &innkeeper_protocol::event::RunId) -> ApproveToolCall {
+/// Until somebody is asked.
+async fn asked(stage: &Stage, run: &RunId) -> ApproveToolCall {
     let mut follower = stage.runtime.follow(run, 0);
     loop {
         let waiting = stage.runtime.pending_approvals(Some(run)).await.unwrap();
@@ -84,7 +85,10 @@ async fn asked(stage: &Stage, run: &innkeeper_protocol::event::RunId) -> Approve
             assert_ne!(asked.invocation_id, InvocationId::root());
             return yes(asked);
         }
-        follower.next().await;
+        match follower.next().await {
+            Followed::Events(_) | Followed::Lagged { .. } => {}
+            end => panic!("nobody is asked: {end:?}"),
+        }
     }
 }
 
