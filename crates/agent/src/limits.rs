@@ -98,6 +98,8 @@ pub const MAX_TAKEOVERS: u32 = 5;
 pub const MAX_EDIT_TOLD_CHARS: usize = 4_000;
 /// Runs with open questions that are listed at once.
 pub const MAX_ASKING_RUNS: usize = 1_000;
+/// Requests for checkpoints that a run knows again, so that one which comes twice makes one.
+pub const MAX_REQUESTS_KNOWN: usize = 16;
 /// How long a clock is trusted that stands still while the machine sleeps.
 pub const LOOK_AT_CLOCK: Duration = Duration::from_secs(60);
 /// Rounds that one resumption can grant.

@@ -29,9 +29,9 @@ pub(crate) use profiles::{ProfilesCommand, ProfilesListArgs, ProfilesShowArgs};
 #[cfg(test)]
 pub(crate) use runs::STATUSES;
 pub(crate) use runs::{
-    RunArgs, RunsApproveArgs, RunsCancelArgs, RunsCheckpointsArgs, RunsCommand, RunsDeleteArgs,
-    RunsDiffArgs, RunsEventsArgs, RunsExportArgs, RunsForkArgs, RunsGuideArgs, RunsListArgs,
-    RunsRemember, RunsResumeArgs, RunsRollbackArgs, RunsShowArgs,
+    RunArgs, RunsApproveArgs, RunsCancelArgs, RunsCheckpointArgs, RunsCheckpointsArgs, RunsCommand,
+    RunsDeleteArgs, RunsDiffArgs, RunsEventsArgs, RunsExportArgs, RunsForkArgs, RunsGuideArgs,
+    RunsListArgs, RunsRemember, RunsResumeArgs, RunsRollbackArgs, RunsShowArgs,
 };
 pub(crate) use runs_keep::{
     MemoryCopyArgs, MemoryDiffArgs, MemoryListArgs, MemoryPruneArgs, MemoryShowArgs,

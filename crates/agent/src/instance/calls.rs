@@ -1,6 +1,7 @@
 //! Runs the calls of a reply, each written down before it acts and when it has.
 
 use std::future::poll_fn;
+use std::ops::Range;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -148,7 +149,7 @@ struct Listener {
 impl Listener {
     fn is_let_go(&self, observation: &Observation) -> bool {
         let is_cancelled = matches!(observation.outcome, Outcome::Cancelled { .. });
-        is_cancelled && self.shared.closing.is_cancelled()
+        is_cancelled && (self.shared.closing.is_cancelled() || self.log.is_sealed())
     }
 
     fn call(&self, position: usize) -> Result<CallId, ToolError> {
@@ -178,6 +179,11 @@ impl Listener {
 
 #[async_trait]
 impl CallListener for Listener {
+    fn taking_up(&self, positions: Range<usize>) {
+        self.log
+            .take_up(self.calls.get(positions).unwrap_or_default());
+    }
+
     async fn starting(&self, starting: Starting<'_>) -> Result<(), ToolError> {
         let call = self.call(starting.position)?;
         self.withdraw(&call, true).await?;
@@ -255,7 +261,9 @@ impl CallListener for Listener {
                 Err(_) => session.drop_staged(&call),
             }
         }
-        recorded.map_err(refused)
+        recorded.map_err(refused)?;
+        self.log.put_down(&call);
+        Ok(())
     }
 }
 

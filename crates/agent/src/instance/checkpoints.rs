@@ -18,7 +18,7 @@ use crate::limits::{
     MAX_CHANGED_PATHS, MAX_CHECKPOINTS_PAGE, MAX_CHECKPOINTS_WITH_FILES, MAX_EVENTS_PAGE,
     MAX_REASON_CHARS,
 };
-use crate::run::Input;
+use crate::run::{Input, Stamped};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -97,7 +97,38 @@ impl AgentRuntime {
         run: &RunId,
         reason: &str,
     ) -> Result<CheckpointView, AgentError> {
-        let note = reason.trim();
+        let before = self.record(run).await?.last_seq;
+        let request_id = new_request();
+        let input = self.wanted(&request_id, reason)?;
+        self.feed(run, vec![input], |_| false).await?;
+        self.made(run, before, &request_id).await
+    }
+
+    /// The same, without taking up a run that nobody drives. A request that comes twice makes one. For whoever holds the
+    /// home.
+    pub async fn note_checkpoint(
+        &self,
+        run: &RunId,
+        request_id: &str,
+        reason: &str,
+    ) -> Result<(), AgentError> {
+        self.record(run).await?;
+        let input = self.wanted(request_id, reason)?;
+        self.note(run, input).await
+    }
+
+    /// Why the run would take no checkpoint now, for whoever hands the request on. Nothing is changed.
+    pub async fn check_checkpoint(&self, run: &RunId, reason: &str) -> Result<(), AgentError> {
+        self.record(run).await?;
+        let input = self.wanted("", reason)?;
+        let at = self.0.parts.clock.now();
+        let mut state = self.reader().state(run).await?;
+        state.apply(&Stamped { at, input })?;
+        Ok(())
+    }
+
+    fn wanted(&self, request_id: &str, reason: &str) -> Result<Input, AgentError> {
+        let note = self.said(reason);
         if note.chars().count() > MAX_REASON_CHARS {
             let message = format!(
                 "the reason of the checkpoint has more than {MAX_REASON_CHARS} characters; say it shorter"
@@ -105,33 +136,54 @@ impl AgentRuntime {
             return Err(AgentError::new(ErrorCode::AgentValidationError, message)
                 .because("agent.checkpoint_reason_too_long"));
         }
-        let before = self.record(run).await?.last_seq;
-        let request_id = format!("checkpoint_{}", uuid::Uuid::now_v7().simple());
-        let input = Input::CheckpointRequested {
-            request_id: request_id.clone(),
-            note: (!note.is_empty()).then(|| note.to_owned()),
-        };
-        self.feed(run, vec![input], |_| false).await?;
-        let reader = self.reader();
-        let mut walk = Walk::after(&reader, run, before);
+        Ok(Input::CheckpointRequested {
+            request_id: request_id.to_owned(),
+            note: (!note.is_empty()).then_some(note),
+        })
+    }
+
+    async fn made(
+        &self,
+        run: &RunId,
+        before: u64,
+        request_id: &str,
+    ) -> Result<CheckpointView, AgentError> {
+        let made = self.reader().requested(run, before, request_id).await?;
+        made.ok_or_else(|| {
+            let message = "the checkpoint was made, but its event is not there; this is a bug, please report it";
+            AgentError::new(ErrorCode::AgentInternalError, message)
+        })
+    }
+}
+
+/// By which a request for a checkpoint is known again.
+pub fn new_request() -> String {
+    format!("checkpoint_{}", uuid::Uuid::now_v7().simple())
+}
+
+impl RunReader {
+    /// The checkpoint that this request has made behind that event, with its files; nothing if it has made none yet.
+    pub async fn requested(
+        &self,
+        run: &RunId,
+        after: u64,
+        request_id: &str,
+    ) -> Result<Option<CheckpointView>, AgentError> {
+        let mut walk = Walk::after(self, run, after);
         let is_own = |event: &RunEvent| match &event.kind {
             RunEventKind::CheckpointCreated(made) => {
-                made.extra.get("requestId").and_then(|id| id.as_str()) == Some(&request_id)
+                made.extra.get("requestId").and_then(|id| id.as_str()) == Some(request_id)
             }
             _ => false,
         };
         while let Some((event, view)) = walk.next().await? {
             if is_own(&event) {
-                return reader.with_files(view).await;
+                return self.with_files(view).await.map(Some);
             }
         }
-        let message =
-            "the checkpoint was made, but its event is not there; this is a bug, please report it";
-        Err(AgentError::new(ErrorCode::AgentInternalError, message))
+        Ok(None)
     }
-}
 
-impl RunReader {
     /// As the events tell of them, also of a run that is at work.
     pub async fn checkpoints(
         &self,

@@ -173,9 +173,9 @@ impl AgentInstance {
         Box::pin(self.fail(error.because("agent.time_budget_exhausted"))).await
     }
 
-    /// The process ends, or has lost the journal; the run does not.
+    /// The process ends, leaves the run, or has lost the journal; the run does not end.
     fn is_let_go(&self) -> bool {
-        self.log.fault().is_some() || self.shared.closing.is_cancelled()
+        self.log.fault().is_some() || self.log.is_sealed() || self.shared.closing.is_cancelled()
     }
 
     /// Boxed one by one: a run that waits for a person keeps the room of the step that it is at, not of the largest.

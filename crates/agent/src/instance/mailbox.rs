@@ -35,6 +35,13 @@ pub enum RunMessage {
     },
     /// A person's answer to a question.
     Approve(ApproveToolCall),
+    /// One more checkpoint, of the files as they are.
+    Checkpoint {
+        /// The same request twice is one.
+        request_id: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+    },
 }
 
 /// The letterbox of this house's runs.
@@ -97,9 +104,26 @@ impl AgentRuntime {
         message: &RunMessage,
     ) -> Result<u64, AgentError> {
         self.record(run).await?;
-        let message = serde_json::to_value(message).unwrap_or_default();
+        let message = serde_json::to_value(self.without_secrets(message)).unwrap_or_default();
         let control = self.0.parts.tools.store().control();
         Ok(control.send(run, message).await?)
+    }
+
+    /// What people say beside what they want; whoever drives the run need not read it as it was typed.
+    fn without_secrets(&self, message: &RunMessage) -> RunMessage {
+        let mut message = message.clone();
+        let words = match &mut message {
+            RunMessage::Approve(answer) => answer.reason.as_mut(),
+            RunMessage::Checkpoint { note, .. } => note.as_mut(),
+            RunMessage::Cancel
+            | RunMessage::CancelTask { .. }
+            | RunMessage::Delete
+            | RunMessage::Guide { .. } => None,
+        };
+        if let Some(words) = words {
+            *words = self.said(words);
+        }
+        message
     }
 }
 
@@ -142,6 +166,10 @@ impl Mailbox {
                 drop(self.runtime.note_approval(answer).await);
             }
             Ok(RunMessage::Approve(_)) => {}
+            Ok(RunMessage::Checkpoint { request_id, note }) => {
+                let note = note.as_deref().unwrap_or_default();
+                drop(self.runtime.note_checkpoint(run, &request_id, note).await);
+            }
             // Of a version that knows more than this one.
             Err(_) => {}
         }

@@ -759,3 +759,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_handover_that_was_agreed_is_taken_back_with_the_run() {
+    let mut scene = boss(json!({}));
+    let past = scene.run.clone();
+    scene
+        .calls(&[native("h", "agent.handoff", json!({}))])
+        .start("h");
+    handoff(&mut scene, "h", "next").unwrap();
+    let agreed = scene.run.handoff.clone();
+    scene.feed(Input::CancelRequested).feed(Input::Stopped);
+    // However the run was left.
+    scene.run.handoff = agreed;
+    let back = RolledBack {
+        rollback_id: "b1".to_owned(),
+        checkpoint: "start".into(),
+        event_seq: 0,
+        scope: Default::default(),
+        reason: None,
+        restored: scene.run.way_back(&past),
+    };
+    scene.feed(Input::RolledBack(Arc::new(back)));
+    assert!(scene.run.handoff.is_none());
+}

@@ -109,7 +109,12 @@ impl AgentRun {
             Input::CheckpointRequested { .. } if self.phase == Phase::Preparing => {
                 Err(settled("has only begun"))
             }
-            Input::CheckpointRequested { .. } => Ok(()),
+            Input::CheckpointRequested { request_id, .. } => {
+                match self.requested.contains(request_id) {
+                    true => Err(Misfit::already("This checkpoint was made")),
+                    false => Ok(()),
+                }
+            }
             Input::ModelAsked {
                 keep,
                 add,

@@ -38,7 +38,7 @@ pub mod told;
 pub mod turn;
 mod waiting;
 
-pub use approval::{AnsweredBy, Asked, Edit, Question, Remember};
+pub use approval::{Answer, AnsweredBy, Asked, Edit, Question, Remember};
 pub use ceiling::Allowance;
 pub use child::{Child, TaskStatus};
 pub use commit::{Commit, CommitAnswer};

@@ -96,6 +96,9 @@ pub struct AgentRun {
     /// Answers that people gave for the whole run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) grants: Vec<GrantKey>,
+    /// The checkpoints that were asked for last, by their requests, the newest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) requested: Vec<String>,
 
     /// Which agent has the run now.
     #[serde(default = "InvocationId::root", skip_serializing_if = "is_root")]

@@ -178,6 +178,7 @@ impl Play {
             skills: crate::skills::RunSkills::default(),
             max_rounds: None,
             max_calls: None,
+            keeps_state: true,
             edition: Edition::LATEST,
         };
         self.feed(Input::Delegated(Arc::new(assignment)));

@@ -1,5 +1,6 @@
 mod action;
 mod approvals;
+mod approvals_back;
 mod cast;
 #[cfg(unix)]
 mod child;

@@ -70,6 +70,8 @@ pub(crate) enum RunFault {
     /// None of its calls waits for an answer.
     NothingWaits {
         run: String,
+        /// What became of the question that was asked last.
+        why: Option<Said>,
     },
     /// Which of its calls is meant was not said.
     SeveralWait {
@@ -224,8 +226,9 @@ impl RunFault {
             Self::Unwritable { file, why } => {
                 format!("{file}: cannot be written ({why}); check the path and the disk")
             }
-            Self::NothingWaits { run } => format!(
-                "no call of the run '{run}' waits for an answer; innkeeper runs approve --list shows those that do"
+            Self::NothingWaits { run, why } => format!(
+                "no call of the run '{run}' waits for an answer{}; innkeeper runs approve --list shows those that do",
+                why.as_ref().map(|why| format!(": {}", why.shown(Lang::En))).unwrap_or_default()
             ),
             Self::SeveralWait { run, calls } => format!(
                 "several calls of the run '{run}' wait for an answer: {}; name one, as in innkeeper runs approve {run} CALL",
@@ -307,8 +310,11 @@ impl RunFault {
             Self::Unwritable { file, why } => {
                 format!("{file}：无法写入（{why}）；请检查路径和磁盘")
             }
-            Self::NothingWaits { run } => format!(
-                "运行“{run}”没有等待回答的调用；innkeeper runs approve --list 会列出等待回答的调用"
+            Self::NothingWaits { run, why } => format!(
+                "运行“{run}”没有等待回答的调用{}；innkeeper runs approve --list 会列出等待回答的调用",
+                why.as_ref()
+                    .map(|why| format!("：{}", why.shown(Lang::Zh)))
+                    .unwrap_or_default()
             ),
             Self::SeveralWait { run, calls } => format!(
                 "运行“{run}”有几个调用等待回答：{}；请指明一个：innkeeper runs approve {run} CALL",
@@ -440,6 +446,7 @@ pub(super) fn one_of_each() -> Vec<RunFault> {
         },
         RunFault::NothingWaits {
             run: "run_1".to_owned(),
+            why: Some(Said::new(nasty(), nasty())),
         },
         RunFault::SeveralWait {
             run: "run_1".to_owned(),

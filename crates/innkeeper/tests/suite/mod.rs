@@ -23,6 +23,7 @@ mod repair;
 mod report;
 mod runs;
 mod runs_agents;
+mod runs_answer;
 mod runs_approve;
 mod runs_diff;
 mod runs_keep;

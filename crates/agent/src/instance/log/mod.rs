@@ -8,10 +8,11 @@ mod entry;
 mod fault;
 mod receipt;
 mod rest;
+mod seal;
 #[cfg(test)]
 mod testing;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,7 +20,7 @@ use std::sync::{Arc, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
-use innkeeper_protocol::event::{InvocationId, RunId};
+use innkeeper_protocol::event::{CallId, InvocationId, RunId};
 use innkeeper_store::journal::{RunJournal, Written};
 use innkeeper_store::{Blob, BlobId, StoreError};
 use innkeeper_tools::Clock;
@@ -64,6 +65,10 @@ struct Inner {
     fed: Notify,
     /// Told when the run is in memory and waits for people.
     parked: Notify,
+    /// Calls that somebody sees to here: checked, asked about, started.
+    in_hand: std::sync::Mutex<BTreeSet<CallId>>,
+    /// This process takes nothing more for the run.
+    sealed: AtomicBool,
     /// Why nothing more is written: what is in memory is ahead of the journal and must not be acted upon.
     broken: Fault,
     /// Fires then, so that nothing of the run waits for what can no longer be written down.
@@ -175,6 +180,8 @@ impl RunLog {
                 pending: std::sync::Mutex::default(),
                 fed: Notify::new(),
                 parked,
+                in_hand: std::sync::Mutex::default(),
+                sealed: AtomicBool::new(false),
                 broken: Fault::default(),
                 let_go,
             }),
@@ -390,6 +397,9 @@ impl RunLog {
         self.0.settle();
         if let Some(error) = self.0.journal_fault() {
             return Err(error.into());
+        }
+        if self.is_sealed() {
+            return Err(StoreError::Closed.into());
         }
         let at = self.0.clock.now();
         let session = self.session();

@@ -289,7 +289,7 @@ impl<'s> Attendant<'s> {
                 }
                 heard = next_line(&mut self.typed), if shows => self.typed_in(heard).await,
                 // Somebody may have begun or ended to ask.
-                _ = ticks.tick() => if shows && self.queue.is_empty() && self.waits_for_others().await? {
+                _ = ticks.tick() => if shows && self.queue.is_empty() && self.leaves().await? {
                     return Ok(());
                 },
             }

@@ -1,16 +1,16 @@
 //! `innkeeper runs show`: a run as a whole, one of its turns, or one of its files.
 
-use innkeeper_agent::instance::{ModelTurnView, RunReader, pending_in};
+use innkeeper_agent::instance::{ModelTurnView, RunReader, pending_at};
 use innkeeper_agent::run::AgentRun;
 use innkeeper_protocol::event::{InvocationId, RunEvent, RunEventKind, RunId, TaskId};
 use innkeeper_store::journal::{EventRange, RunRecord};
 use serde_json::{Value as Json, json};
 
 use super::agents::{self, Names};
-use super::approve;
 use super::find::{find, reading};
 use super::spending;
 use super::summary::answer;
+use super::waiting;
 use super::words::{complaint, duration, moment, status_word};
 use crate::cli::RunsShowArgs;
 use crate::commands::Ended;
@@ -52,6 +52,7 @@ async fn whole(reader: &RunReader, run: &RunId, screen: &Screen) -> Result<(), F
         return slim(reader, &record, screen).await;
     }
     let state = reader.state(run).await?;
+    let waiting = pending_at(&state, jiff::Timestamp::now());
     let events = last_events(reader, run, &record).await?;
     if screen.json {
         return screen.document(&json!({
@@ -67,12 +68,11 @@ async fn whole(reader: &RunReader, run: &RunId, screen: &Screen) -> Result<(), F
             "commits": state.commits().collect::<Vec<_>>(),
             "pendingCommit": state.pending_commit(),
             "timeline": state.timeline(),
-            "pendingApprovals": pending_in(&state),
+            "pendingApprovals": waiting,
         }));
     }
     screen.table(&about(&record, &state, screen))?;
-    let waiting = pending_in(&state);
-    let waiting = (!waiting.is_empty()).then(|| approve::table(&waiting, screen));
+    let waiting = (!waiting.is_empty()).then(|| waiting::table(&waiting, screen));
     section(
         screen,
         "Waits for an answer (innkeeper runs approve)",
