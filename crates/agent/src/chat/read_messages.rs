@@ -60,7 +60,7 @@ impl Executor for ReadMessages {
                 ("name".to_owned(), json!(message.name)),
                 ("sendDate".to_owned(), json!(message.send_date)),
             ]);
-            Some((message.text.to_string(), beside))
+            Some((message.text.clone(), beside))
         })
     }
 }

@@ -54,7 +54,7 @@ impl Executor for Read {
         MESSAGES.read(&call, messages.len(), |index| {
             let message = messages.get(index)?;
             let beside = Map::from_iter([("role".to_owned(), json!(role(message)))]);
-            Some((context::said(message).into(), beside))
+            Some((context::said(message), beside))
         })
     }
 }
