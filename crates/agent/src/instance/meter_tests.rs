@@ -5,6 +5,9 @@ use serde_json::json;
 use super::*;
 use crate::run::{Input, ModelTurn, Oversize, Stamped, testing};
 
+/// To whom, for which tool, and of what how much.
+type Left<'l> = (&'l str, Option<&'l str>, Option<u64>, Option<f64>);
+
 fn agent(name: &str) -> AgentMeter {
     AgentMeter {
         run: Arc::default(),
@@ -21,7 +24,7 @@ impl AgentMeter {
         }
     }
 
-    fn allow(&self, left: &[(&str, Option<&str>, Option<u64>, Option<f64>)]) {
+    fn allow(&self, left: &[Left<'_>]) {
         let mut counted = self.run.lock();
         counted.root = Some(InvocationId::new("root"));
         counted.left = left
@@ -33,6 +36,13 @@ impl AgentMeter {
                 cost: *cost,
             })
             .collect();
+    }
+
+    fn reserve_nothing(&self) {
+        let mut counted = self.run.lock();
+        for request in counted.open.values_mut().flat_map(BTreeMap::values_mut) {
+            request.reserved = 0;
+        }
     }
 
     fn now(&self, call: Option<&str>) -> Result<u64, NodeError> {
@@ -128,11 +138,7 @@ async fn who_might_find_nothing_left_waits_for_those_under_way() {
             .is_some()
     );
     root.used(Some("a"), first, &json!({"total_tokens": size / 2}));
-    let mut rest = root.run.lock();
-    for request in rest.open.values_mut().flat_map(BTreeMap::values_mut) {
-        request.reserved = 0;
-    }
-    drop(rest);
+    root.reserve_nothing();
     root.ended(Some("a"), first);
     let second = second.await.unwrap();
     child.used(Some("b"), second, &json!({"total_tokens": size}));

@@ -109,7 +109,7 @@ impl Play {
         self.heard = self.scene.drafts.len();
     }
 
-    fn to_child(&mut self, child: &InvocationId, input: Input) {
+    fn feed_child(&mut self, child: &InvocationId, input: Input) {
         self.feed(Input::Child {
             invocation: child.clone(),
             input: Box::new(input),
@@ -199,7 +199,7 @@ impl Play {
         let child = living[usize::from(by) % living.len()].clone();
         let part = |play: &Self| play.scene.run.of_invocation(&child).clone();
         if part(self).next() == Step::PrepareContext {
-            self.to_child(
+            self.feed_child(
                 &child,
                 Input::ContextReady {
                     binding: json!({}),
@@ -215,17 +215,17 @@ impl Play {
             is_hard: false,
         });
         let input = asked(&part(self), n, oversize);
-        self.to_child(&child, input);
+        self.feed_child(&child, input);
         if is_long {
             let up_to = part(self).sent().len() - 1;
-            self.to_child(&child, Input::Compacted(Arc::new(compaction(up_to, &[0]))));
+            self.feed_child(&child, Input::Compacted(Arc::new(compaction(up_to, &[0]))));
         }
         let returns = by.is_multiple_of(2);
         let tool = if returns { "task.return" } else { "w" };
         let call = format!("k{n}");
         let calls = vec![native(&call, tool, json!({"n": n}))];
-        self.to_child(&child, Input::ModelReplied(Arc::new(turn(calls))));
-        self.to_child(
+        self.feed_child(&child, Input::ModelReplied(Arc::new(turn(calls))));
+        self.feed_child(
             &child,
             Input::CallStarted {
                 call: call.as_str().into(),
@@ -245,7 +245,7 @@ impl Play {
                 questions_for_caller: Vec::new(),
                 file: file(&format!("so {n}")),
             };
-            self.to_child(
+            self.feed_child(
                 &child,
                 Input::TaskReturned {
                     call: call.as_str().into(),
@@ -255,8 +255,8 @@ impl Play {
         } else {
             change = written("scratch/a.md", &format!("{n}"));
         }
-        self.to_child(&child, ended(&call, change));
-        self.to_child(
+        self.feed_child(&child, ended(&call, change));
+        self.feed_child(
             &child,
             Input::BlockEnded {
                 block: 0,
