@@ -75,6 +75,7 @@ fn assignment(call: &PlannedCall, number: usize, edition: Edition) -> Assignment
         skills: crate::skills::RunSkills::default(),
         max_rounds: None,
         max_calls: None,
+        keeps_state: true,
         edition,
     }
 }

@@ -235,6 +235,7 @@ async fn goes_back(house: &House, model: &mut Model, which: usize, to: &str, sco
         to: DiffEnd::parse(to).unwrap(),
         scope,
         reason: None,
+        planned_at: None,
     };
     let receipt = house.runtime.rollback(asked).await.unwrap();
     let before = naive.keep(naive.now.clone());
