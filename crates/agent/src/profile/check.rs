@@ -42,10 +42,11 @@ fn delegation(profile: &AgentProfile, found: &Findings) {
         );
     }
     if rules.allow_nested_delegation {
-        found.error(
+        // Profiles of taverns may have it; it had no effect there either.
+        found.warning(
             "agent.profile_nested_delegation_unsupported",
             "$.delegation.allowNestedDelegation",
-            "must be false: an agent that works on a task gives no tasks in its turn; take it out, and let the first agent give all of them",
+            "has no effect: an agent that works on a task gives no tasks in its turn; let the first agent give all of them",
         );
     }
     if rules.allowed_callers.is_empty() {

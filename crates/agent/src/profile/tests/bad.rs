@@ -261,11 +261,6 @@ fn delegation() {
             "$.delegation.maxInvocationsPerRun",
         ),
         (
-            &[("/delegation/allowNestedDelegation", json!(true))],
-            "nested_delegation_unsupported",
-            "$.delegation.allowNestedDelegation",
-        ),
-        (
             &[("/delegation/resultBudgetTokens", json!(0))],
             "delegation_result_budget_invalid",
             "$.delegation.resultBudgetTokens",
@@ -711,4 +706,22 @@ fn comfy_profiles_are_checked_in_their_own_words() {
             path,
         );
     }
+}
+
+/// Profiles of taverns have it, and it had no effect there.
+#[test]
+fn what_has_no_effect_is_a_warning() {
+    let json = with(version_1(), "/delegation", json!({"allowNestedDelegation": true}));
+    let reading = AgentProfile::from_json(&json, None).unwrap();
+    let told: Vec<_> = reading
+        .warnings
+        .iter()
+        .map(|it| (it.severity, it.reason, it.path.as_str()))
+        .collect();
+    let expected = (
+        Severity::Warning,
+        "agent.profile_nested_delegation_unsupported",
+        "$.delegation.allowNestedDelegation",
+    );
+    assert_eq!(told, [expected]);
 }
