@@ -98,6 +98,8 @@ pub const MAX_TAKEOVERS: u32 = 5;
 pub const MAX_EDIT_TOLD_CHARS: usize = 4_000;
 /// Runs with open questions that are listed at once.
 pub const MAX_ASKING_RUNS: usize = 1_000;
+/// Requests for checkpoints that a run knows again, so that one which comes twice makes one.
+pub const MAX_REQUESTS_KNOWN: usize = 16;
 /// How long a clock is trusted that stands still while the machine sleeps.
 pub const LOOK_AT_CLOCK: Duration = Duration::from_secs(60);
 /// Rounds that one resumption can grant.
@@ -115,8 +117,13 @@ pub const MAX_NARRATION_CHARS: usize = 280;
 pub const MAX_EVENT_MESSAGE_CHARS: usize = 1_000;
 // Agents that work for others.
 
+/// Agents that may work for another at once, and tasks that it may give in one run: each of them is kept with the run.
+pub const MAX_CONCURRENT_INVOCATIONS: u64 = 64;
+pub const MAX_INVOCATIONS_PER_RUN: u64 = 1_000;
 /// Tasks of the same profile in one run that have a folder of their own.
 pub const MAX_WORKSPACE_KEYS: u32 = 1_000_000;
+/// Agents of a run that an error names.
+pub const MAX_AGENTS_NAMED: usize = 20;
 /// Files of a result that are named to the caller; the others are counted.
 pub const MAX_DELIVERED_NAMED: usize = 50;
 /// Longest part of a task or of a handoff, in characters, and most entries of one of its lists.

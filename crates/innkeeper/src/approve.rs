@@ -8,11 +8,12 @@ use innkeeper_tools::policy::{Answer, ApprovalRequest, Approver, Nobody};
 use tokio::sync::Mutex;
 
 use crate::ask;
-use crate::failure::shown;
+use crate::failure::Said;
 use crate::lang::Lang;
 use crate::limits::{MAX_ASKED_CHARS, MAX_WRONG_ANSWERS};
 use crate::output::Screen;
 use crate::typed;
+use crate::visible::{self, visible};
 
 /// Calls may run side by side, and so may runs; a person reads one question after the other.
 pub(crate) static TURN: Mutex<()> = Mutex::const_new(());
@@ -112,11 +113,11 @@ fn refusal(lang: Lang) -> Answer {
     }
 }
 
-/// All that one has to know to decide. Foreign words are made harmless where they are shown.
+/// All that one has to know to decide. Nothing in it is hidden.
 fn question(request: &ApprovalRequest, lang: Lang) -> String {
-    let arguments = serde_json::to_string_pretty(&request.arguments).unwrap_or_default();
-    let (tool, source) = (shown(&request.tool), shown(&request.source));
-    let (actor, rule) = (shown(&request.caller.actor), shown(&request.rule));
+    let arguments = visible::json(&request.arguments);
+    let (tool, source) = (visible(&request.tool), visible(&request.source));
+    let (actor, rule) = (visible(&request.caller.actor), visible(&request.rule));
     let mut text = lang.pick(
         format!("\n{actor} wants to call {tool} (from {source}) with\n"),
         format!("\n{actor} 想调用 {tool}（来自 {source}），参数为\n"),
@@ -127,7 +128,8 @@ fn question(request: &ApprovalRequest, lang: Lang) -> String {
         format!("\n要求询问的规则：{rule}"),
     ));
     if let Some(reason) = &request.reason {
-        text.push_str(&format!(" ({})", shown(reason)));
+        let reason = visible(Said::of(reason).pick(lang));
+        text.push_str(&lang.pick(format!(" ({reason})"), format!("（{reason}）")));
     }
     text
 }

@@ -30,9 +30,9 @@ pub(crate) use profiles::{ProfilesCommand, ProfilesListArgs, ProfilesShowArgs};
 #[cfg(test)]
 pub(crate) use runs::STATUSES;
 pub(crate) use runs::{
-    RunArgs, RunsApproveArgs, RunsCancelArgs, RunsCheckpointsArgs, RunsCommand, RunsDeleteArgs,
-    RunsDiffArgs, RunsEventsArgs, RunsExportArgs, RunsForkArgs, RunsGuideArgs, RunsListArgs,
-    RunsRemember, RunsResumeArgs, RunsRollbackArgs, RunsShowArgs,
+    RunArgs, RunsApproveArgs, RunsCancelArgs, RunsCheckpointArgs, RunsCheckpointsArgs, RunsCommand,
+    RunsDeleteArgs, RunsDiffArgs, RunsEventsArgs, RunsExportArgs, RunsForkArgs, RunsGuideArgs,
+    RunsListArgs, RunsRemember, RunsResumeArgs, RunsRollbackArgs, RunsShowArgs,
 };
 pub(crate) use runs_keep::{
     MemoryCopyArgs, MemoryDiffArgs, MemoryListArgs, MemoryPruneArgs, MemoryShowArgs,
@@ -43,11 +43,11 @@ pub(crate) use serve::{
 };
 pub(crate) use skills::{
     ConflictArgs, SkillsCommand, SkillsDeleteArgs, SkillsExportArgs, SkillsImportArgs,
-    SkillsListArgs, SkillsMoveArgs, SkillsShowArgs,
+    SkillsListArgs, SkillsMoveArgs, SkillsRetargetArgs, SkillsShowArgs,
 };
 pub(crate) use state::{
-    ChatArgs, ChatKind, StateCommand, StateHistoryArgs, StateSchemaArgs, StateSetArgs,
-    StateShowArgs,
+    ChatArgs, ChatKind, StateCommand, StateDeleteArgs, StateHistoryArgs, StateSchemaArgs,
+    StateSetArgs, StateShowArgs,
 };
 pub(crate) use tools::{
     AuditArgs, GrantsArgs, ListArgs, ManifestArgs, SearchArgs, ShowArgs, ToolCallArgs, ToolsCommand,

@@ -109,6 +109,8 @@ pub(crate) const PRUNE_NOTE_EVERY: u64 = 500;
 pub(crate) const MAX_WOVEN_CHARS: usize = 2_000;
 /// How long `runs guide` waits until the process that drives the run has heard it.
 pub(crate) const GUIDE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
+/// How long something must come of an answer, if another process drives the run.
+pub(crate) const DRIVEN_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(3);
 /// How long `runs cancel` waits for the process that drives the run.
 pub(crate) const CANCEL_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
 /// How often `doctor` says how far it is.

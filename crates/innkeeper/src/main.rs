@@ -22,6 +22,7 @@ mod suggest;
 mod table;
 mod typed;
 mod usage;
+mod visible;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};

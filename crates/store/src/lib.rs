@@ -3,7 +3,7 @@
 //! - [`Store`] is one SQLite file. Everything is written by one task in group commits (`writer.rs`) and read over
 //!   connections of its own; several processes may use one file.
 //! - [`journal::RunJournal`] holds what happened in each run, [`Contents`] what runs made; [`StateStore`]
-//!   what they leave to later ones, [`WorldStore`] what they share; [`TaskStore`], [`ApprovalStore`] and [`Control`] what is under way, was asked, is wanted. These are traits that say nothing of SQLite.
+//!   what they leave to later ones, [`WorldStore`] what they share; [`TaskStore`] and [`Control`] what is under way and what is wanted. These are traits that say nothing of SQLite.
 //!   [`HomeLock`] is the right to drive runs.
 //! - [`AuditLog`] is only ever added to, and its records are chained, so that tampering shows. An [`OpenCall`] is
 //!   written down before it runs, so that not even a crash leaves a call without a record.
@@ -14,7 +14,6 @@
 //! What is logged, allowed or asked for is decided above; nothing here knows tools or policies.
 
 mod access;
-mod approvals;
 mod audit;
 mod audit_chain;
 mod audit_past;
@@ -44,8 +43,7 @@ mod tasks;
 mod worlds;
 mod writer;
 
-pub use access::{Access, AccessToken, NewCode, NewToken, Person, Scope};
-pub use approvals::{Answer, Answered, Approval, ApprovalStore};
+pub use access::{Access, AccessToken, NewCode, NewToken, NoScope, Person, Scope};
 pub use audit::{AuditDecision, AuditEntry, AuditFilter, AuditLog, AuditOutcome, AuditRecord};
 pub use audit_past::PastCall;
 pub use audit_verify::{BrokenLink, Tampering, Verification};
@@ -59,7 +57,7 @@ pub use local_bus::LocalBus;
 pub use open_calls::OpenCall;
 pub use repair::{CheckProgress, CheckReport, Damage, RepairReport, RunRepair, TableLoss};
 pub use requests::{Claim, ClaimToken, Requests};
-pub use states::{StateRecord, StateStore};
+pub use states::{StateRecord, StateStore, run_of_state};
 pub use store::Store;
 pub use tasks::{TaskRecord, TaskStore};
 pub use worlds::{World, WorldStore, WorldUpdate, WorldUpdated};

@@ -153,7 +153,7 @@ pub const MAX_KNOWN_TREE_FILES: usize = 250_000;
 /// Contents that a sweep removes in one transaction.
 pub const SWEEP_PAGE: i64 = 2_000;
 
-// Tasks, approvals and messages to runs.
+// States, worlds, tasks and messages to runs.
 
 /// Longest id in one of these records.
 pub const MAX_RECORD_ID_CHARS: usize = 300;
@@ -177,10 +177,6 @@ pub const MAX_WORLD_REQUESTS: i64 = 1_000;
 pub const MAX_TASK_BYTES: usize = 8 * 1024 * 1024;
 /// Tasks in an answer.
 pub const MAX_TASKS_READ: i64 = 10_000;
-/// Largest question or answer, as JSON.
-pub const MAX_APPROVAL_BYTES: usize = 8 * 1024 * 1024;
-/// Questions in an answer.
-pub const MAX_APPROVALS_READ: i64 = 10_000;
 /// Largest message to a run, as JSON.
 pub const MAX_CONTROL_BYTES: usize = 1024 * 1024;
 /// Messages that may wait for whoever drives the runs.

@@ -46,6 +46,9 @@ pub trait StateStore: Send + Sync {
         after: Option<&str>,
     ) -> Result<Vec<String>, StoreError>;
 
+    /// Those that one run has left, however often it was rolled back.
+    async fn of_run(&self, workspace: &WorkspaceId, run: &str) -> Result<Vec<String>, StoreError>;
+
     /// Gives those that were there. Contents that nothing else holds go with the next sweep.
     async fn remove(
         &self,
@@ -63,6 +66,19 @@ pub trait StateStore: Send + Sync {
 
     /// The workspaces that have states, in order: a page of those after the given one, with how many each has.
     async fn workspaces(&self, after: Option<&str>) -> Result<Vec<(WorkspaceId, u64)>, StoreError>;
+
+    /// Those of them that have states of runs which are not there any more.
+    async fn orphaned(&self, after: Option<&str>) -> Result<Vec<WorkspaceId>, StoreError>;
+}
+
+/// The run that left a state, and how often it had been rolled back by then: ids are `run_…`, `run_….1`, and so on.
+pub fn run_of_state(state: &str) -> (&str, u64) {
+    let numbered = state.rsplit_once('.').and_then(|(run, number)| {
+        let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+        let number = is_number.then(|| number.parse().ok())??;
+        Some((run, number))
+    });
+    numbered.unwrap_or((state, 0))
 }
 
 #[derive(Clone)]
@@ -139,6 +155,24 @@ impl StateStore for SqliteStates {
             .collect()
     }
 
+    async fn of_run(&self, workspace: &WorkspaceId, run: &str) -> Result<Vec<String>, StoreError> {
+        let failed = |error: sqlx::Error| self.database.read_error(&error);
+        // '/' is what comes after '.'.
+        let rows = sqlx::query(
+            "SELECT id FROM states
+             WHERE workspace = ?1 AND (id = ?2 OR (id > ?2 || '.' AND id < ?2 || '/'))",
+        )
+        .bind(workspace.as_str())
+        .bind(run)
+        .fetch_all(&self.database.readers)
+        .await
+        .map_err(failed)?;
+        let ids: Result<Vec<String>, _> = rows.iter().map(|row| row.try_get(0)).collect();
+        let mut ids = ids.map_err(failed)?;
+        ids.retain(|id| run_of_state(id).0 == run);
+        Ok(ids)
+    }
+
     async fn remove(
         &self,
         workspace: &WorkspaceId,
@@ -174,6 +208,24 @@ impl StateStore for SqliteStates {
         })
         .collect()
     }
+
+    async fn orphaned(&self, after: Option<&str>) -> Result<Vec<WorkspaceId>, StoreError> {
+        let failed = |error: sqlx::Error| self.database.read_error(&error);
+        sqlx::query(
+            "SELECT DISTINCT s.workspace FROM states s WHERE s.workspace > ? AND NOT EXISTS (
+                SELECT 1 FROM runs r WHERE r.workspace = s.workspace AND r.id =
+                    CASE instr(s.id, '.') WHEN 0 THEN s.id ELSE substr(s.id, 1, instr(s.id, '.') - 1) END)
+             ORDER BY s.workspace LIMIT ?",
+        )
+        .bind(after.unwrap_or_default())
+        .bind(MAX_STATES_READ)
+        .fetch_all(&self.database.readers)
+        .await
+        .map_err(failed)?
+        .iter()
+        .map(|row| Ok(WorkspaceId::new(row.try_get::<&str, _>(0).map_err(failed)?)))
+        .collect()
+    }
 }
 
 impl SqliteStates {
@@ -198,7 +250,7 @@ impl SqliteStates {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Which {
+pub(crate) enum Which {
     All,
     /// Not those that a run without an end needs.
     Unused,
@@ -259,74 +311,103 @@ struct Remove {
     which: Which,
 }
 
-impl Remove {
-    async fn is_in_use(
-        &self,
-        connection: &mut SqliteConnection,
-        state: &str,
-    ) -> Result<bool, sqlx::Error> {
-        let row = sqlx::query(
-            "SELECT EXISTS (SELECT 1 FROM runs r JOIN run_states s ON s.run = r.no
-             WHERE r.workspace = ?1 AND s.terminal_ns IS NULL AND s.is_slim = 0
-                AND (r.id = ?2 OR json_extract(r.record, '$.persistBaseStateId') = ?2))",
-        )
-        .bind(self.workspace.as_str())
-        .bind(state)
-        .fetch_one(connection)
-        .await?;
-        row.try_get(0)
-    }
-
-    /// Runs that began with it may have named its contents nowhere else.
-    async fn hand_over(
-        &self,
-        connection: &mut SqliteConnection,
-        state: &str,
-    ) -> Result<(), sqlx::Error> {
-        sqlx::query(
-            "INSERT OR IGNORE INTO held (run, blob)
-             SELECT r.no, c.blob FROM states s JOIN state_contents c ON c.state = s.no
-                JOIN runs r ON r.workspace = s.workspace JOIN run_states t ON t.run = r.no
-             WHERE s.workspace = ?1 AND s.id = ?2 AND t.is_slim = 0
-                AND json_extract(r.record, '$.persistBaseStateId') = ?2",
-        )
-        .bind(self.workspace.as_str())
-        .bind(state)
-        .execute(connection)
-        .await
-        .map(drop)
-    }
-}
-
 #[async_trait]
 impl Change for Remove {
     type Output = Vec<String>;
 
     async fn apply(&mut self, connection: &mut SqliteConnection) -> Outcome<Vec<String>> {
-        let mut gone = Vec::new();
-        for state in &self.states {
-            if self.which == Which::Unused {
-                if self.is_in_use(connection, state).await? {
-                    continue;
-                }
-                self.hand_over(connection, state).await?;
-            }
-            let row = sqlx::query("DELETE FROM states WHERE workspace = ? AND id = ? RETURNING no")
-                .bind(self.workspace.as_str())
-                .bind(state)
-                .fetch_optional(&mut *connection)
-                .await?;
-            let Some(row) = row else {
-                continue;
-            };
-            sqlx::query("DELETE FROM state_contents WHERE state = ?")
-                .bind(row.try_get::<i64, _>(0)?)
-                .execute(&mut *connection)
-                .await?;
-            gone.push(state.clone());
-        }
+        let workspace = self.workspace.as_str();
+        let gone = take_away(connection, workspace, &self.states, self.which).await?;
         Ok(Ok(gone))
     }
+}
+
+/// Gives those that were there.
+pub(crate) async fn take_away(
+    connection: &mut SqliteConnection,
+    workspace: &str,
+    states: &[String],
+    which: Which,
+) -> Result<Vec<String>, sqlx::Error> {
+    let mut gone = Vec::new();
+    for state in states {
+        if which == Which::Unused {
+            if is_in_use(connection, workspace, state).await? {
+                continue;
+            }
+            hand_over(connection, workspace, state).await?;
+        }
+        let row = sqlx::query("DELETE FROM states WHERE workspace = ? AND id = ? RETURNING no")
+            .bind(workspace)
+            .bind(state)
+            .fetch_optional(&mut *connection)
+            .await?;
+        let Some(row) = row else {
+            continue;
+        };
+        sqlx::query("DELETE FROM state_contents WHERE state = ?")
+            .bind(row.try_get::<i64, _>(0)?)
+            .execute(&mut *connection)
+            .await?;
+        gone.push(state.clone());
+    }
+    Ok(gone)
+}
+
+/// All that there is in a workspace.
+pub(crate) async fn take_all(
+    connection: &mut SqliteConnection,
+    workspace: &str,
+) -> Result<(), sqlx::Error> {
+    for sql in [
+        "DELETE FROM state_contents WHERE state IN (SELECT no FROM states WHERE workspace = ?)",
+        "DELETE FROM states WHERE workspace = ?",
+    ] {
+        sqlx::query(sql)
+            .bind(workspace)
+            .execute(&mut *connection)
+            .await?;
+    }
+    Ok(())
+}
+
+/// A run without an end began with it, or will end with it.
+async fn is_in_use(
+    connection: &mut SqliteConnection,
+    workspace: &str,
+    state: &str,
+) -> Result<bool, sqlx::Error> {
+    let row = sqlx::query(
+        "SELECT EXISTS (SELECT 1 FROM runs r JOIN run_states s ON s.run = r.no
+         WHERE r.workspace = ?1 AND s.terminal_ns IS NULL AND s.is_slim = 0
+            AND (r.id = ?3 OR json_extract(r.record, '$.persistBaseStateId') = ?2))",
+    )
+    .bind(workspace)
+    .bind(state)
+    .bind(run_of_state(state).0)
+    .fetch_one(connection)
+    .await?;
+    row.try_get(0)
+}
+
+/// Runs that began with it may have named its contents nowhere else.
+async fn hand_over(
+    connection: &mut SqliteConnection,
+    workspace: &str,
+    state: &str,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "INSERT OR IGNORE INTO held (run, blob)
+         SELECT r.no, c.blob FROM states s JOIN state_contents c ON c.state = s.no
+            JOIN runs r ON r.workspace = s.workspace JOIN run_states t ON t.run = r.no
+         WHERE s.workspace = ?1 AND s.id = ?2 AND t.is_slim = 0
+            AND json_extract(r.record, '$.persistBaseStateId') = ?2",
+    )
+    .bind(workspace)
+    .bind(state)
+    .execute(connection)
+    .await
+    .map(drop)
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::approvals::SqliteApprovals;
 use crate::content::SqliteContents;
 use crate::control::SqliteControl;
 use crate::database::Database;
@@ -15,7 +14,7 @@ use crate::tasks::SqliteTasks;
 use crate::worlds::SqliteWorlds;
 use crate::writer::Writer;
 use crate::{
-    Access, ApprovalStore, AuditLog, Contents, Control, Grants, HomeLock, Requests, StateStore, StoreError,
+    Access, AuditLog, Contents, Control, Grants, HomeLock, Requests, StateStore, StoreError,
     TaskStore, WorldStore,
 };
 
@@ -33,7 +32,6 @@ struct Rooms {
     states: SqliteStates,
     worlds: SqliteWorlds,
     tasks: SqliteTasks,
-    approvals: SqliteApprovals,
     control: SqliteControl,
     database: Database,
     writer: Writer,
@@ -127,10 +125,6 @@ impl Store {
                 writer: writer.clone(),
                 owner,
             },
-            approvals: SqliteApprovals {
-                database: database.clone(),
-                writer: writer.clone(),
-            },
             control: SqliteControl {
                 database: database.clone(),
                 writer: writer.clone(),
@@ -191,10 +185,6 @@ impl Store {
 
     pub fn tasks(&self) -> Arc<dyn TaskStore> {
         Arc::new(self.0.tasks.clone())
-    }
-
-    pub fn approvals(&self) -> Arc<dyn ApprovalStore> {
-        Arc::new(self.0.approvals.clone())
     }
 
     /// What other processes want of the runs that one process drives.

@@ -15,8 +15,8 @@ use crate::StoreError;
 use crate::database::Database;
 use crate::journal::at_most;
 use crate::limits::{
-    MAX_RECORD_ID_CHARS, MAX_WORLD_ANSWER_BYTES, MAX_WORLD_BYTES, MAX_WORLD_RECORD_BYTES,
-    MAX_WORLD_REQUESTS, MAX_WORLD_SCHEMA_BYTES, MAX_WORLD_VERSIONS,
+    MAX_RECORD_ID_CHARS, MAX_STATES_READ, MAX_WORLD_ANSWER_BYTES, MAX_WORLD_BYTES,
+    MAX_WORLD_RECORD_BYTES, MAX_WORLD_REQUESTS, MAX_WORLD_SCHEMA_BYTES, MAX_WORLD_VERSIONS,
 };
 use crate::writer::{Change, Writer};
 
@@ -60,6 +60,10 @@ pub trait WorldStore: Send + Sync {
     /// On disk when it returns.
     async fn update(&self, update: WorldUpdate) -> Result<WorldUpdated, StoreError>;
 
+    /// For a request that changes nothing: only what is answered under it from then on. `value` and `record` are not looked
+    /// at.
+    async fn remember(&self, update: WorldUpdate) -> Result<WorldUpdated, StoreError>;
+
     /// What was answered to a request.
     async fn answer(
         &self,
@@ -85,6 +89,9 @@ pub trait WorldStore: Send + Sync {
 
     /// With its history and its schema; says whether there was one.
     async fn remove(&self, workspace: &WorkspaceId) -> Result<bool, StoreError>;
+
+    /// Worlds of workspaces that have no runs any more, in order: a page of those after the given one.
+    async fn orphaned(&self, after: Option<&str>) -> Result<Vec<WorkspaceId>, StoreError>;
 }
 
 #[derive(Clone)]
@@ -96,6 +103,15 @@ pub(crate) struct SqliteWorlds {
 fn check_id(workspace: &WorkspaceId) -> Result<(), StoreError> {
     let chars = workspace.as_str().chars().count();
     at_most("the id of a world", chars, MAX_RECORD_ID_CHARS)
+}
+
+fn check_request(update: &WorldUpdate) -> Result<(), StoreError> {
+    if let Some((request, answer)) = &update.request {
+        let chars = request.chars().count();
+        at_most("the id of a request", chars, MAX_RECORD_ID_CHARS)?;
+        at_most("an answer", answer.len(), MAX_WORLD_ANSWER_BYTES)?;
+    }
+    Ok(())
 }
 
 #[async_trait]
@@ -118,12 +134,14 @@ impl WorldStore for SqliteWorlds {
             update.record.len(),
             MAX_WORLD_RECORD_BYTES,
         )?;
-        if let Some((request, answer)) = &update.request {
-            let chars = request.chars().count();
-            at_most("the id of a request", chars, MAX_RECORD_ID_CHARS)?;
-            at_most("an answer", answer.len(), MAX_WORLD_ANSWER_BYTES)?;
-        }
+        check_request(&update)?;
         self.writer.change(Update(update)).await
+    }
+
+    async fn remember(&self, update: WorldUpdate) -> Result<WorldUpdated, StoreError> {
+        check_id(&update.workspace)?;
+        check_request(&update)?;
+        self.writer.change(Remember(update)).await
     }
 
     async fn answer(
@@ -187,6 +205,23 @@ impl WorldStore for SqliteWorlds {
     async fn remove(&self, workspace: &WorkspaceId) -> Result<bool, StoreError> {
         self.writer.change(Remove(workspace.clone())).await
     }
+
+    async fn orphaned(&self, after: Option<&str>) -> Result<Vec<WorkspaceId>, StoreError> {
+        let failed = |error: sqlx::Error| self.database.read_error(&error);
+        sqlx::query(
+            "SELECT workspace FROM worlds w WHERE workspace > ?
+                AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.workspace = w.workspace)
+             ORDER BY workspace LIMIT ?",
+        )
+        .bind(after.unwrap_or_default())
+        .bind(MAX_STATES_READ)
+        .fetch_all(&self.database.readers)
+        .await
+        .map_err(failed)?
+        .iter()
+        .map(|row| Ok(WorkspaceId::new(row.try_get::<&str, _>(0).map_err(failed)?)))
+        .collect()
+    }
 }
 
 fn stored(version: u64) -> i64 {
@@ -232,21 +267,8 @@ impl Change for Update {
 
     async fn apply(&mut self, connection: &mut SqliteConnection) -> Outcome<WorldUpdated> {
         let update = &self.0;
-        let there = found(&update.workspace, &mut *connection).await?;
-        if let (Some((world, _)), Some((request, _))) = (there, &update.request) {
-            let known =
-                sqlx::query("SELECT answer FROM world_requests WHERE world = ? AND request = ?")
-                    .bind(world)
-                    .bind(request)
-                    .fetch_optional(&mut *connection)
-                    .await?;
-            if let Some(row) = known {
-                return Ok(Ok(WorldUpdated::Again(text(&row)?)));
-            }
-        }
-        let now = there.map_or(0, |(_, version)| version);
-        if now != update.base {
-            return Ok(Ok(WorldUpdated::Moved(now)));
+        if let Some(why) = not_now(update, &mut *connection).await? {
+            return Ok(Ok(why));
         }
         let version = stored(update.base.saturating_add(1));
         let world: i64 = sqlx::query(
@@ -271,23 +293,79 @@ impl Change for Update {
             .bind(version.saturating_sub(MAX_WORLD_VERSIONS))
             .execute(&mut *connection)
             .await?;
-        let Some((request, answer)) = &update.request else {
-            return Ok(Ok(WorldUpdated::Made));
-        };
-        sqlx::query("INSERT INTO world_requests (world, request, answer) VALUES (?, ?, ?)")
-            .bind(world)
-            .bind(request)
-            .bind(answer.clone())
-            .execute(&mut *connection)
-            .await?;
-        sqlx::query(
-            "DELETE FROM world_requests WHERE world = ?1 AND no <= (SELECT no FROM world_requests
-             WHERE world = ?1 ORDER BY no DESC LIMIT 1 OFFSET ?2)",
-        )
+        answered(world, update, connection).await?;
+        Ok(Ok(WorldUpdated::Made))
+    }
+}
+
+/// It was made before, or the world is not where it is made from.
+async fn not_now(
+    update: &WorldUpdate,
+    connection: &mut SqliteConnection,
+) -> Result<Option<WorldUpdated>, sqlx::Error> {
+    let there = found(&update.workspace, &mut *connection).await?;
+    if let (Some((world, _)), Some((request, _))) = (there, &update.request) {
+        let known =
+            sqlx::query("SELECT answer FROM world_requests WHERE world = ? AND request = ?")
+                .bind(world)
+                .bind(request)
+                .fetch_optional(&mut *connection)
+                .await?;
+        if let Some(row) = known {
+            return Ok(Some(WorldUpdated::Again(text(&row)?)));
+        }
+    }
+    let now = there.map_or(0, |(_, version)| version);
+    Ok((now != update.base).then_some(WorldUpdated::Moved(now)))
+}
+
+/// Only so many of the newest answers are kept.
+async fn answered(
+    world: i64,
+    update: &WorldUpdate,
+    connection: &mut SqliteConnection,
+) -> Result<(), sqlx::Error> {
+    let Some((request, answer)) = &update.request else {
+        return Ok(());
+    };
+    sqlx::query("INSERT INTO world_requests (world, request, answer) VALUES (?, ?, ?)")
         .bind(world)
-        .bind(MAX_WORLD_REQUESTS)
-        .execute(connection)
+        .bind(request)
+        .bind(answer.clone())
+        .execute(&mut *connection)
         .await?;
+    sqlx::query(
+        "DELETE FROM world_requests WHERE world = ?1 AND no <= (SELECT no FROM world_requests
+         WHERE world = ?1 ORDER BY no DESC LIMIT 1 OFFSET ?2)",
+    )
+    .bind(world)
+    .bind(MAX_WORLD_REQUESTS)
+    .execute(connection)
+    .await
+    .map(drop)
+}
+
+struct Remember(WorldUpdate);
+
+#[async_trait]
+impl Change for Remember {
+    type Output = WorldUpdated;
+
+    async fn apply(&mut self, connection: &mut SqliteConnection) -> Outcome<WorldUpdated> {
+        let update = &self.0;
+        if let Some(why) = not_now(update, &mut *connection).await? {
+            return Ok(Ok(why));
+        }
+        sqlx::query(
+            "INSERT INTO worlds (workspace, version, value) VALUES (?, 0, '{}')
+             ON CONFLICT (workspace) DO NOTHING",
+        )
+        .bind(update.workspace.as_str())
+        .execute(&mut *connection)
+        .await?;
+        if let Some((world, _)) = found(&update.workspace, &mut *connection).await? {
+            answered(world, update, connection).await?;
+        }
         Ok(Ok(WorldUpdated::Made))
     }
 }
@@ -326,21 +404,29 @@ impl Change for Remove {
     type Output = bool;
 
     async fn apply(&mut self, connection: &mut SqliteConnection) -> Outcome<bool> {
-        let Some((world, _)) = found(&self.0, &mut *connection).await? else {
-            return Ok(Ok(false));
-        };
-        for sql in [
-            "DELETE FROM worlds WHERE no = ?",
-            "DELETE FROM world_versions WHERE world = ?",
-            "DELETE FROM world_requests WHERE world = ?",
-        ] {
-            sqlx::query(sql)
-                .bind(world)
-                .execute(&mut *connection)
-                .await?;
-        }
-        Ok(Ok(true))
+        Ok(Ok(take_away(connection, &self.0).await?))
     }
+}
+
+/// Says whether there was one.
+pub(crate) async fn take_away(
+    connection: &mut SqliteConnection,
+    workspace: &WorkspaceId,
+) -> Result<bool, sqlx::Error> {
+    let Some((world, _)) = found(workspace, &mut *connection).await? else {
+        return Ok(false);
+    };
+    for sql in [
+        "DELETE FROM worlds WHERE no = ?",
+        "DELETE FROM world_versions WHERE world = ?",
+        "DELETE FROM world_requests WHERE world = ?",
+    ] {
+        sqlx::query(sql)
+            .bind(world)
+            .execute(&mut *connection)
+            .await?;
+    }
+    Ok(true)
 }
 
 #[cfg(test)]

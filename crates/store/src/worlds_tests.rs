@@ -180,3 +180,58 @@ async fn what_is_too_large_is_refused() {
     assert_eq!(error.unwrap_err().code(), "store.too_large");
     assert_eq!(worlds.get(&workspace()).await, Ok(None));
 }
+
+#[tokio::test]
+async fn a_request_that_changed_nothing_is_known_too() {
+    let store = Store::in_memory().await.unwrap();
+    let worlds = store.worlds();
+    let nothing = |base, request| update(base, Some(request));
+    // Also of a world that nobody has changed yet: it stays at version 0.
+    assert_eq!(
+        worlds.remember(nothing(0, "a")).await,
+        Ok(WorldUpdated::Made)
+    );
+    assert_eq!(worlds.get(&workspace()).await.unwrap().unwrap().version, 0);
+    assert_eq!(
+        worlds.update(update(0, Some("b"))).await,
+        Ok(WorldUpdated::Made)
+    );
+    let again = |request: &str| Ok(WorldUpdated::Again(format!("answer to {request}").into()));
+    for request in ["a", "b"] {
+        assert_eq!(worlds.remember(nothing(9, request)).await, again(request));
+        assert_eq!(
+            worlds.update(update(9, Some(request))).await,
+            again(request)
+        );
+    }
+    assert_eq!(
+        worlds.remember(nothing(0, "c")).await,
+        Ok(WorldUpdated::Moved(1))
+    );
+    assert_eq!(worlds.answer(&workspace(), "c").await, Ok(None));
+    assert_eq!(
+        worlds.remember(nothing(1, "c")).await,
+        Ok(WorldUpdated::Made)
+    );
+    let world = worlds.get(&workspace()).await.unwrap().unwrap();
+    assert_eq!((world.version, &*world.value), (1, r#"{"v":1}"#));
+    assert_eq!(
+        worlds.history(&workspace(), None, 9).await.unwrap().len(),
+        1
+    );
+}
+
+#[tokio::test]
+async fn worlds_of_workspaces_without_runs_are_found() {
+    let store = Store::in_memory().await.unwrap();
+    let worlds = store.worlds();
+    worlds.update(update(0, None)).await.unwrap();
+    let mut record = crate::journal::tests::record("r");
+    record.workspace_id = workspace();
+    let first = crate::journal::tests::step("r", 1..=1);
+    store.journal().create(record, first).await.unwrap();
+    assert!(worlds.orphaned(None).await.unwrap().is_empty());
+    store.journal().delete(&"r".into()).await.unwrap();
+    assert_eq!(worlds.orphaned(None).await.unwrap(), [workspace()]);
+    assert!(worlds.orphaned(Some("chat_1")).await.unwrap().is_empty());
+}

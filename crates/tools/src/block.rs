@@ -135,6 +135,7 @@ pub(crate) async fn steps(run: &ToolRun, block: &Block<'_>, options: &BlockOptio
             true => side_by_side(run, rest, options, position),
             false => 1,
         };
+        options.taking_up(position..position + together.max(1));
         if together > 1 {
             let now = rest.iter().take(together).enumerate();
             let all = now

@@ -3,6 +3,7 @@
 //! A call that is heard of twice (`starting`, `ended`) has acted at most between the two. Calls that a tool makes in its
 //! turn are part of that tool's call and are not told of.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,9 @@ use crate::policy::{ApprovalRequest, Decided};
 
 #[async_trait]
 pub trait CallListener: Send + Sync {
+    /// The calls at these positions are taken up, side by side: each is checked, perhaps asked about, and then starts.
+    fn taking_up(&self, _positions: Range<usize>) {}
+
     /// It passed every check and is about to act. Where this fails, it does not act and has failed with that.
     async fn starting(&self, call: Starting<'_>) -> Result<(), ToolError>;
 
@@ -105,6 +109,12 @@ impl BlockOptions {
             position,
             asked_as,
         })
+    }
+
+    pub(crate) fn taking_up(&self, positions: Range<usize>) {
+        if let Some(listener) = &self.listener {
+            listener.taking_up(positions);
+        }
     }
 
     pub(crate) async fn ended(

@@ -136,6 +136,11 @@ impl ToolManager {
         self.0.redactor.store(Arc::new(redactor));
     }
 
+    /// Without what must not be read: for what people type.
+    pub fn redact_text(&self, text: &str) -> String {
+        self.0.redactor.load().redact_text(text).into_owned()
+    }
+
     /// A judge beside the words, for whoever looks for tools; none, and the words decide alone.
     pub fn set_scorer(&self, judge: Option<Arc<dyn Scorer>>) {
         self.0.finder.set_second(judge);

@@ -2,6 +2,7 @@
 //! read them. Nothing here changes either.
 
 mod message;
+pub(crate) mod numbered;
 pub(crate) mod pieces;
 mod prefix;
 mod read_messages;

@@ -80,6 +80,7 @@ fn call(id: &str, native: Option<&str>, result: &str) -> PlannedCall {
         call: CallId::new(id),
         index: 1,
         tool: "t".to_owned(),
+        meant: None,
         asked: Vec::new(),
         arguments: Arc::new(json!({})),
         provider_id: native.map(str::to_owned),

@@ -19,7 +19,7 @@ use super::runtime::AgentRuntime;
 use super::start::check_ending;
 use crate::delegation::{AgentDesk, Delegate, Purpose, TaskGiven, Wait, may_call};
 use crate::profile::{AgentProfile, ModelMode};
-use crate::run::{AgentRun, Assignment, Await, Created, Input, TaskReturn, Why};
+use crate::run::{AgentRun, Assignment, Await, Created, Edition, Input, TaskReturn, Why};
 
 #[async_trait]
 impl AgentDesk for AgentInstance {
@@ -231,6 +231,8 @@ impl AgentInstance {
             skills,
             max_rounds: asked.max_rounds,
             max_calls: asked.max_calls,
+            keeps_state: true,
+            edition: Edition::LATEST,
             profile,
         })
     }

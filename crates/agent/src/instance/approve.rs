@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use innkeeper_protocol::ErrorCode;
-use innkeeper_protocol::event::{CallId, RunId, RunStatus};
+use innkeeper_protocol::event::{CallId, InvocationId, RunId, RunStatus};
 use innkeeper_store::GrantKey;
 use innkeeper_store::journal::RunFilter;
 use innkeeper_tools::limits::MAX_APPROVAL_REASON_CHARS;
@@ -21,7 +21,9 @@ use super::reading::RunReader;
 use super::runtime::AgentRuntime;
 use crate::limits::MAX_ASKING_RUNS;
 use crate::run::approval::expired;
-use crate::run::{AgentRun, AnsweredBy, Edit, Input, Question, Remember, Why};
+use crate::run::{
+    AgentRun, Answer, AnsweredBy, Asked, Edit, Input, PlannedCall, Question, Remember, Why,
+};
 
 /// A person's answer to the question that a call waits with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,7 +60,7 @@ impl ApproveToolCall {
     }
 }
 
-/// The answer that counts.
+/// The answer that counts, and what it is about.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalReceipt {
@@ -68,6 +70,16 @@ pub struct ApprovalReceipt {
     pub approved: bool,
     pub remember: Remember,
     pub arguments_edited: bool,
+    /// What it is called with then, without secrets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub edited_arguments: Option<Json>,
+    /// The tool as the model called it.
+    pub name: String,
+    /// Which agent of the run calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub invocation_id: Option<InvocationId>,
+    #[serde(flatten)]
+    pub question: Option<Arc<Question>>,
 }
 
 /// A question that nobody has answered.
@@ -77,6 +89,8 @@ pub struct PendingApproval {
     pub run_id: RunId,
     pub call_id: CallId,
     pub approval_id: String,
+    /// Which agent of the run calls.
+    pub invocation_id: InvocationId,
     /// The tool as the model called it.
     pub name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,39 +104,80 @@ pub struct PendingApproval {
     pub question: Option<Arc<Question>>,
 }
 
+impl PendingApproval {
+    fn of(run: &AgentRun, caller: &AgentRun, call: &PlannedCall, asked: &Asked) -> Self {
+        Self {
+            run_id: run.run_id().clone(),
+            call_id: call.call.clone(),
+            approval_id: asked.id.clone(),
+            invocation_id: caller.invocation().clone(),
+            name: call.tool.clone(),
+            reason: asked.reason.clone(),
+            asked_at: asked.asked_at,
+            expires_at: asked.expires_at,
+            decisions: match &asked.question {
+                Some(question) => question.decisions(),
+                None => vec!["once", "deny"],
+            },
+            question: asked.question.clone(),
+        }
+    }
+
+    /// It can only be answered with no, which whoever drives the run does.
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|at| at <= now)
+    }
+}
+
 /// Of one run, in the order of its calls; those of agents that work for others come last.
 pub fn pending_in(run: &AgentRun) -> Vec<PendingApproval> {
-    let children = run.children();
-    let of_children = children.iter().flat_map(|(_, child)| child.run().asking());
-    let open = run
-        .asking()
-        .chain(of_children)
-        .filter_map(|call| Some((call, call.open_question()?)));
-    open.map(|(call, asked)| PendingApproval {
-        run_id: run.run_id().clone(),
-        call_id: call.call.clone(),
-        approval_id: asked.id.clone(),
-        name: call.tool.clone(),
-        reason: asked.reason.clone(),
-        asked_at: asked.asked_at,
-        expires_at: asked.expires_at,
-        decisions: match &asked.question {
-            Some(question) => question.decisions(),
-            None => vec!["once", "deny"],
-        },
-        question: asked.question.clone(),
-    })
-    .collect()
+    let open = agents(run).into_iter().flat_map(|agent| {
+        let calls = agent.asking();
+        let open = calls.filter_map(|call| Some((call, call.open_question()?)));
+        open.map(move |(call, asked)| PendingApproval::of(run, agent, call, asked))
+    });
+    open.collect()
+}
+
+/// Those that can be answered at that time.
+pub fn pending_at(run: &AgentRun, now: Timestamp) -> Vec<PendingApproval> {
+    let mut pending = pending_in(run);
+    pending.retain(|asked| !asked.is_expired(now));
+    pending
+}
+
+/// What was asked last about each call of the last replies, with the answer if there is one.
+pub fn asked_in(run: &AgentRun) -> Vec<(PendingApproval, Option<Answer>)> {
+    let asked = agents(run).into_iter().flat_map(|agent| {
+        let calls = agent.asked_about();
+        let last = calls.filter_map(|call| {
+            let asked = call.open_question().or_else(|| call.asked.last())?;
+            Some((call, asked))
+        });
+        last.map(move |(call, asked)| {
+            let about = PendingApproval::of(run, agent, call, asked);
+            (about, asked.answer.clone())
+        })
+    });
+    asked.collect()
+}
+
+/// Who has the run, and then those that work for it.
+fn agents(run: &AgentRun) -> Vec<&AgentRun> {
+    let children = run.children().into_iter();
+    let children = children.map(|(_, child)| child.run());
+    std::iter::once(run).chain(children).collect()
 }
 
 impl RunReader {
-    /// What waits for an answer: of one run, or of all, the newest run first.
+    /// What can be answered at that time: of one run, or of all, the newest run first.
     pub async fn pending_approvals(
         &self,
         run: Option<&RunId>,
+        now: Timestamp,
     ) -> Result<Vec<PendingApproval>, AgentError> {
         if let Some(run) = run {
-            return Ok(pending_in(&self.state(run).await?));
+            return Ok(pending_at(&self.state(run).await?, now));
         }
         let mut all = Vec::new();
         let mut filter = RunFilter {
@@ -136,7 +191,7 @@ impl RunReader {
                 seen += 1;
                 // One that cannot be read does not hide the others.
                 if let Ok(state) = self.state(&record.run_id).await {
-                    all.extend(pending_in(&state));
+                    all.extend(pending_at(&state, now));
                 }
             }
             match page.next {
@@ -176,18 +231,22 @@ impl AgentRuntime {
         &self,
         run: Option<&RunId>,
     ) -> Result<Vec<PendingApproval>, AgentError> {
-        self.reader().pending_approvals(run).await
+        let now = self.0.parts.clock.now();
+        self.reader().pending_approvals(run, now).await
     }
 
-    /// What is wrong with an answer, for whoever hands it on. Nothing is changed.
-    pub async fn check_approval(&self, answer: &ApproveToolCall) -> Result<(), AgentError> {
+    /// What is wrong with an answer, for whoever hands it on; and what its receipt will be. Nothing is changed.
+    pub async fn check_approval(
+        &self,
+        answer: &ApproveToolCall,
+    ) -> Result<ApprovalReceipt, AgentError> {
         self.record(&answer.run).await?;
-        let (input, ..) = self.as_input(answer).await?;
+        let Meant { input, receipt, .. } = self.as_input(answer).await?;
         let mut state = self.reader().state(&answer.run).await?;
         let at = self.0.parts.clock.now();
         match state.apply(&crate::run::Stamped { at, input }) {
             Err(misfit) if misfit.why != Why::Already => Err(misfit.into()),
-            _ => Ok(()),
+            _ => Ok(receipt),
         }
     }
 
@@ -197,7 +256,11 @@ impl AgentRuntime {
         then: Then,
     ) -> Result<ApprovalReceipt, AgentError> {
         self.record(&answer.run).await?;
-        let (input, approval_id, key) = self.as_input(&answer).await?;
+        let Meant {
+            input,
+            receipt,
+            key,
+        } = self.as_input(&answer).await?;
         match then {
             Then::GoesOn => {
                 let is_said = |why: &Why| *why == Why::Already;
@@ -219,17 +282,13 @@ impl AgentRuntime {
         };
         // What was said first counts; it is what was said now, or the same.
         Ok(ApprovalReceipt {
-            approval_id,
-            approved: answer.approved,
             remember,
-            arguments_edited: answer.arguments.is_some(),
-            run_id: answer.run,
-            call_id: answer.call,
+            ..receipt
         })
     }
 
     /// Written into the journal of a run that nobody drives.
-    async fn note(&self, run: &RunId, input: Input) -> Result<(), AgentError> {
+    pub(super) async fn note(&self, run: &RunId, input: Input) -> Result<(), AgentError> {
         let _taking_up = self.0.taking_up.lock().await;
         let instance = match self.0.alive(run) {
             Some(instance) => instance,
@@ -243,10 +302,7 @@ impl AgentRuntime {
 
     /// As the run is fed it, and the question that it answers. Changed arguments are held against the tool and the rules
     /// first.
-    async fn as_input(
-        &self,
-        answer: &ApproveToolCall,
-    ) -> Result<(Input, String, Option<GrantKey>), AgentError> {
+    async fn as_input(&self, answer: &ApproveToolCall) -> Result<Meant, AgentError> {
         let instance = match self.0.alive(&answer.run) {
             Some(instance) => instance,
             None => self.restored(&answer.run).await?,
@@ -257,15 +313,18 @@ impl AgentRuntime {
             let asked = open.or_else(|| call.asked.last())?;
             let expires_at = open.and_then(|open| open.expires_at);
             let question = open.and_then(|open| open.question.clone());
-            Some((asked.id.clone(), question, expires_at))
+            let about = (call.tool.clone(), asked.id.clone(), asked.question.clone());
+            Some((about, question, expires_at))
         });
-        let (approval_id, question, expires_at) = found.await?.unwrap_or_default();
+        let (about, question, expires_at) = found.await?.unwrap_or_default();
+        let (name, approval_id, asked) = about;
         let key = question.as_ref().map(|question| question.key());
         let owner = instance.log.read(|run| {
             let owner = run.invocation_of_call(&answer.call)?;
             (owner != *run.invocation()).then_some(owner)
         });
         let owner = owner.await?;
+        let caller = owner.as_ref().unwrap_or(&instance.invocation).clone();
         // Changed arguments are held against the tools of whoever calls.
         let instance = match &owner {
             None => instance,
@@ -290,18 +349,32 @@ impl AgentRuntime {
             };
             Ok::<_, AgentError>(Arc::new(Edit { arguments, shown }))
         });
-        let reason = answer.reason.as_deref().map(str::trim);
+        let edit = edit.transpose()?;
+        let reason = answer.reason.as_deref().map(|reason| self.said(reason));
         let reason = reason.filter(|reason| !reason.is_empty());
+        let remember = match answer.approved {
+            true => answer.remember,
+            false => Remember::Once,
+        };
+        let receipt = ApprovalReceipt {
+            run_id: answer.run.clone(),
+            call_id: answer.call.clone(),
+            approval_id,
+            approved: answer.approved,
+            remember,
+            arguments_edited: edit.is_some(),
+            edited_arguments: edit.as_ref().map(|edit| edit.shown.clone()),
+            name,
+            invocation_id: asked.is_some().then_some(caller),
+            question: asked,
+        };
         let input = Input::ApprovalAnswered {
             call: answer.call.clone(),
             approved: answer.approved,
             reason: reason.map(|reason| reason.chars().take(MAX_APPROVAL_REASON_CHARS).collect()),
             approval_id: answer.approval_id.clone(),
-            remember: match answer.approved {
-                true => answer.remember,
-                false => Remember::Once,
-            },
-            edit: edit.transpose()?,
+            remember,
+            edit,
             by: AnsweredBy::Person,
         };
         let input = match owner {
@@ -311,8 +384,25 @@ impl AgentRuntime {
                 input: Box::new(input),
             },
         };
-        Ok((input, approval_id, key))
+        Ok(Meant {
+            input,
+            receipt,
+            key,
+        })
     }
+
+    /// What a person has typed, without what must not be read in journals.
+    pub(super) fn said(&self, words: &str) -> String {
+        self.0.parts.tools.redact_text(words.trim())
+    }
+}
+
+/// An answer as the run takes it.
+struct Meant {
+    input: Input,
+    receipt: ApprovalReceipt,
+    /// What an answer for good is about, of a question that is open.
+    key: Option<GrantKey>,
 }
 
 fn invalid(why: &str) -> AgentError {

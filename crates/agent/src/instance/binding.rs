@@ -62,6 +62,20 @@ pub(super) fn check_connection(
     Err(AgentError::new(ErrorCode::AgentInvalidProfile, message).because(reason))
 }
 
+/// Before there is a run that could ask nobody.
+pub(super) fn check_model(
+    model: &str,
+    models: Option<&Arc<dyn ModelPort>>,
+) -> Result<(), AgentError> {
+    match models.map(|models| models.find(model)) {
+        None | Some(Ok(_)) => Ok(()),
+        Some(Err(error)) => {
+            let told = AgentError::new(ErrorCode::ModelRequestFailed, error.message);
+            Err(told.because(error.code))
+        }
+    }
+}
+
 /// Who will be asked, for `agent_model_binding_resolved`. A model that cannot be found is told by its name; asking it says
 /// why it cannot.
 pub(super) fn binding(created: &Created, models: Option<&Arc<dyn ModelPort>>) -> Json {

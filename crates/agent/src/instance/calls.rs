@@ -1,6 +1,7 @@
 //! Runs the calls of a reply, each written down before it acts and when it has.
 
 use std::future::poll_fn;
+use std::ops::Range;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,29 +15,25 @@ use innkeeper_tools::{BlockOptions, CallEnd, CallListener, Settled, Starting, To
 
 use super::drive::{AgentInstance, Gone};
 use super::log::{Brought, RecordError, RunLog};
-use super::meter::{Allowed, RunMeter};
+use super::meter::AgentMeter;
 use super::questions;
 use super::runtime::Shared;
 use crate::run::{AgentRun, AnsweredBy, CallState, Input, PlannedBlock, PlannedCall};
 use crate::skills::SkillDesk;
 use crate::state::StateDesk;
-use crate::workspace::WorkspaceSession;
+use crate::workspace::{Taken, WorkspaceSession};
 
 impl AgentInstance {
     /// One block of the last reply, from the first call that has no end.
     pub(super) async fn run_block(&self, block: usize) -> Result<(), Gone> {
+        self.refresh_meter().await?;
         let found = self
             .log
             .read(|run| {
                 let turn = run.turn()?;
-                let calls = turn.calls().filter(|call| call.is_open());
-                let calls = calls.map(|call| {
-                    let (tokens, cost) = run.left_for_tool(&call.tool);
-                    (call.call.to_string(), Allowed { tokens, cost })
-                });
-                let left = run.left();
-                let (tokens, cost) = (left.tokens, left.cost);
-                self.meter.allow(Allowed { tokens, cost }, calls);
+                for call in turn.calls().filter(|call| call.is_open()) {
+                    self.meter.run.begin(call.call.as_str(), call.meant());
+                }
                 let parsed = turn.reply.read().blocks.into_iter().nth(block)?;
                 Some(self.to_run(parsed.into_owned(), turn.blocks.get(block)?))
             })
@@ -86,6 +83,7 @@ impl AgentInstance {
         let listener = Listener {
             log: self.log.clone(),
             session: self.session.clone(),
+            shares_state: self.shares_state,
             skills: self.skills.clone(),
             states: self.states.clone(),
             meter: self.meter.clone(),
@@ -135,9 +133,11 @@ impl AgentInstance {
 struct Listener {
     log: RunLog,
     session: Arc<WorkspaceSession>,
+    /// What is noted in the private state is staged among the run's files.
+    shares_state: bool,
     skills: Arc<SkillDesk>,
     states: Arc<StateDesk>,
-    meter: Arc<RunMeter>,
+    meter: Arc<AgentMeter>,
     calls: Vec<CallId>,
     /// How many of them have no end.
     open: AtomicUsize,
@@ -149,7 +149,7 @@ struct Listener {
 impl Listener {
     fn is_let_go(&self, observation: &Observation) -> bool {
         let is_cancelled = matches!(observation.outcome, Outcome::Cancelled { .. });
-        is_cancelled && self.shared.closing.is_cancelled()
+        is_cancelled && (self.shared.closing.is_cancelled() || self.log.is_sealed())
     }
 
     fn call(&self, position: usize) -> Result<CallId, ToolError> {
@@ -179,6 +179,11 @@ impl Listener {
 
 #[async_trait]
 impl CallListener for Listener {
+    fn taking_up(&self, positions: Range<usize>) {
+        self.log
+            .take_up(self.calls.get(positions).unwrap_or_default());
+    }
+
     async fn starting(&self, starting: Starting<'_>) -> Result<(), ToolError> {
         let call = self.call(starting.position)?;
         self.withdraw(&call, true).await?;
@@ -218,17 +223,21 @@ impl CallListener for Listener {
         if !matches!(end.observation.outcome, Outcome::Cancelled { .. }) {
             self.withdraw(&call, false).await?;
         }
-        let staged = match end.observation.error_code() {
-            None => self.session.take(&call),
-            Some(_) => self.session.take_failed(&call),
-        };
+        let has_failed = end.observation.error_code().is_some();
+        let mut staged = taken(&self.session, &call, has_failed);
+        let private_home = self.shares_state.then(|| self.log.root_session());
+        if let Some(home) = &private_home {
+            let noted = taken(home, &call, has_failed);
+            staged.change.files.extend(noted.change.files);
+            staged.blobs.extend(noted.blobs);
+        }
         let input = Input::CallEnded {
             observation: Arc::new(end.observation.clone()),
             elapsed_ms: u64::try_from(end.elapsed.as_millis()).unwrap_or(u64::MAX),
             change: staged.change,
             skill_chars: self.skills.take(&call),
             worlds: self.states.take(&call),
-            used: self.meter.take(call.as_str()),
+            used: self.meter.take_call(call.as_str()),
             // What is shown is all there is, unless it was cut.
             full: end
                 .full
@@ -246,16 +255,23 @@ impl CallListener for Listener {
             true => self.log.hold(input, brought).await,
             false => self.log.submit(vec![input], brought).await.map(drop),
         };
-        match recorded {
-            Ok(()) => {
-                self.session.journaled(&call);
-                Ok(())
-            }
-            Err(error) => {
-                self.session.drop_staged(&call);
-                Err(refused(error))
+        for session in private_home.iter().chain([&self.session]) {
+            match recorded {
+                Ok(()) => session.journaled(&call),
+                Err(_) => session.drop_staged(&call),
             }
         }
+        recorded.map_err(refused)?;
+        self.log.put_down(&call);
+        Ok(())
+    }
+}
+
+/// What it did there.
+fn taken(session: &WorkspaceSession, call: &CallId, has_failed: bool) -> Taken {
+    match has_failed {
+        false => session.take(call),
+        true => session.take_failed(call),
     }
 }
 

@@ -1,9 +1,11 @@
 //! The checkpoints of a run: which there are, what each holds, and one more on request.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use innkeeper_protocol::ErrorCode;
-use innkeeper_protocol::event::{CheckpointId, RunEvent, RunEventKind, RunId, Timestamp};
+use innkeeper_protocol::event::{
+    CheckpointId, InvocationId, RunEvent, RunEventKind, RunId, Timestamp,
+};
 use innkeeper_store::BlobId;
 use innkeeper_store::journal::EventRange;
 use serde::Serialize;
@@ -16,7 +18,7 @@ use crate::limits::{
     MAX_CHANGED_PATHS, MAX_CHECKPOINTS_PAGE, MAX_CHECKPOINTS_WITH_FILES, MAX_EVENTS_PAGE,
     MAX_REASON_CHARS,
 };
-use crate::run::Input;
+use crate::run::{Input, Stamped};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -95,7 +97,38 @@ impl AgentRuntime {
         run: &RunId,
         reason: &str,
     ) -> Result<CheckpointView, AgentError> {
-        let note = reason.trim();
+        let before = self.record(run).await?.last_seq;
+        let request_id = new_request();
+        let input = self.wanted(&request_id, reason)?;
+        self.feed(run, vec![input], |_| false).await?;
+        self.made(run, before, &request_id).await
+    }
+
+    /// The same, without taking up a run that nobody drives. A request that comes twice makes one. For whoever holds the
+    /// home.
+    pub async fn note_checkpoint(
+        &self,
+        run: &RunId,
+        request_id: &str,
+        reason: &str,
+    ) -> Result<(), AgentError> {
+        self.record(run).await?;
+        let input = self.wanted(request_id, reason)?;
+        self.note(run, input).await
+    }
+
+    /// Why the run would take no checkpoint now, for whoever hands the request on. Nothing is changed.
+    pub async fn check_checkpoint(&self, run: &RunId, reason: &str) -> Result<(), AgentError> {
+        self.record(run).await?;
+        let input = self.wanted("", reason)?;
+        let at = self.0.parts.clock.now();
+        let mut state = self.reader().state(run).await?;
+        state.apply(&Stamped { at, input })?;
+        Ok(())
+    }
+
+    fn wanted(&self, request_id: &str, reason: &str) -> Result<Input, AgentError> {
+        let note = self.said(reason);
         if note.chars().count() > MAX_REASON_CHARS {
             let message = format!(
                 "the reason of the checkpoint has more than {MAX_REASON_CHARS} characters; say it shorter"
@@ -103,33 +136,54 @@ impl AgentRuntime {
             return Err(AgentError::new(ErrorCode::AgentValidationError, message)
                 .because("agent.checkpoint_reason_too_long"));
         }
-        let before = self.record(run).await?.last_seq;
-        let request_id = format!("checkpoint_{}", uuid::Uuid::now_v7().simple());
-        let input = Input::CheckpointRequested {
-            request_id: request_id.clone(),
-            note: (!note.is_empty()).then(|| note.to_owned()),
-        };
-        self.feed(run, vec![input], |_| false).await?;
-        let reader = self.reader();
-        let mut walk = Walk::after(&reader, run, before);
+        Ok(Input::CheckpointRequested {
+            request_id: request_id.to_owned(),
+            note: (!note.is_empty()).then_some(note),
+        })
+    }
+
+    async fn made(
+        &self,
+        run: &RunId,
+        before: u64,
+        request_id: &str,
+    ) -> Result<CheckpointView, AgentError> {
+        let made = self.reader().requested(run, before, request_id).await?;
+        made.ok_or_else(|| {
+            let message = "the checkpoint was made, but its event is not there; this is a bug, please report it";
+            AgentError::new(ErrorCode::AgentInternalError, message)
+        })
+    }
+}
+
+/// By which a request for a checkpoint is known again.
+pub fn new_request() -> String {
+    format!("checkpoint_{}", uuid::Uuid::now_v7().simple())
+}
+
+impl RunReader {
+    /// The checkpoint that this request has made behind that event, with its files; nothing if it has made none yet.
+    pub async fn requested(
+        &self,
+        run: &RunId,
+        after: u64,
+        request_id: &str,
+    ) -> Result<Option<CheckpointView>, AgentError> {
+        let mut walk = Walk::after(self, run, after);
         let is_own = |event: &RunEvent| match &event.kind {
             RunEventKind::CheckpointCreated(made) => {
-                made.extra.get("requestId").and_then(|id| id.as_str()) == Some(&request_id)
+                made.extra.get("requestId").and_then(|id| id.as_str()) == Some(request_id)
             }
             _ => false,
         };
         while let Some((event, view)) = walk.next().await? {
             if is_own(&event) {
-                return reader.with_files(view).await;
+                return self.with_files(view).await.map(Some);
             }
         }
-        let message =
-            "the checkpoint was made, but its event is not there; this is a bug, please report it";
-        Err(AgentError::new(ErrorCode::AgentInternalError, message))
+        Ok(None)
     }
-}
 
-impl RunReader {
     /// As the events tell of them, also of a run that is at work.
     pub async fn checkpoints(
         &self,
@@ -203,7 +257,10 @@ struct Walk<'r> {
     run: &'r RunId,
     seq: u64,
     waiting: std::vec::IntoIter<RunEvent>,
-    changed: BTreeSet<String>,
+    /// By whoever did it: what an agent that works on a task writes is not the run's before it returns.
+    changed: BTreeMap<InvocationId, BTreeSet<String>>,
+    /// What a rollback has changed: the paths that its event names, and how many more there were.
+    taken_back: (BTreeSet<String>, usize),
 }
 
 impl<'r> Walk<'r> {
@@ -213,7 +270,8 @@ impl<'r> Walk<'r> {
             run,
             seq,
             waiting: Vec::new().into_iter(),
-            changed: BTreeSet::new(),
+            changed: BTreeMap::new(),
+            taken_back: (BTreeSet::new(), 0),
         }
     }
 
@@ -232,17 +290,26 @@ impl<'r> Walk<'r> {
                 self.waiting = page.into_iter();
                 continue;
             };
+            let scope = event.scope.as_ref();
+            let who = scope.map_or_else(InvocationId::root, |scope| scope.invocation_id.clone());
             let path = match &event.kind {
                 RunEventKind::WorkspaceFileWritten(file) => &file.path,
                 RunEventKind::WorkspacePatchApplied(file) => &file.path,
                 RunEventKind::WorkspaceFileDeleted(file) => &file.path,
                 RunEventKind::DirectOutputCaptured(file) => &file.path,
                 RunEventKind::RunRolledBack(back) => {
-                    self.changed.extend(back.files.paths.iter().cloned());
+                    let files = &back.files;
+                    let all = files.added + files.modified + files.deleted;
+                    let more = usize::try_from(all).unwrap_or(usize::MAX);
+                    let more = more.saturating_sub(files.paths.len());
+                    self.taken_back = (files.paths.iter().cloned().collect(), more);
                     continue;
                 }
                 RunEventKind::CheckpointCreated(made) => {
-                    let changed = std::mem::take(&mut self.changed);
+                    let mut by_agent = std::mem::take(&mut self.changed);
+                    let (taken_back, more) = std::mem::take(&mut self.taken_back);
+                    let mut changed = by_agent.remove(&who).unwrap_or_default();
+                    changed.extend(taken_back);
                     let note = made.extra.get("note").and_then(|note| note.as_str());
                     let view = CheckpointView {
                         id: made.checkpoint_id.clone(),
@@ -252,19 +319,20 @@ impl<'r> Walk<'r> {
                         created_at: event.timestamp.clone(),
                         reason: made.reason.clone(),
                         note: note.map(str::to_owned),
-                        changed_count: changed.len(),
+                        changed_count: changed.len().saturating_add(more),
                         changed: changed.into_iter().take(MAX_CHANGED_PATHS).collect(),
                         files: None,
                     };
                     return Ok(Some((event, view)));
                 }
                 RunEventKind::StateUpdated(state) if state.scope == "private" => {
-                    self.changed.insert("private state".to_owned());
+                    let own = self.changed.entry(who).or_default();
+                    own.insert("private state".to_owned());
                     continue;
                 }
                 _ => continue,
             };
-            self.changed.insert(path.clone());
+            self.changed.entry(who).or_default().insert(path.clone());
         }
     }
 }

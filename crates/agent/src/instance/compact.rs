@@ -24,7 +24,7 @@ use crate::limits::{
     SUMMARY_REPLY_TOKENS, WINDOW_PARTS,
 };
 use crate::profile::Dialect;
-use crate::run::{Compacting, Compaction, Created, Dropped, Input, Oversize, SummaryBy};
+use crate::run::{Compacting, Compaction, Created, Dropped, Input, Oversize, SummaryBy, Wanted};
 use crate::workspace::fault;
 
 /// What the model made of what gives way.
@@ -113,9 +113,14 @@ impl AgentInstance {
             return self.too_long(&compacting, estimate, budget, is_hard).await;
         };
         let gone: Vec<Arc<Json>> = dropped(&sent, &cut);
-        let Some(said) = self.summarise(&created, &gone, summary, budget).await else {
-            return Ok(());
+        self.refresh_meter().await?;
+        let heard = Arc::new(Mutex::new(Heard::default()));
+        let said = self.summarise(&created, &gone, (summary, budget), &heard);
+        let Some(said) = said.await else {
+            let used = tap::lock(&heard).in_vain(None);
+            return self.stopped_asking(used, Wanted::Summary).await;
         };
+        self.meter.run.tell(&self.meter.own(Wanted::Summary));
         let kept: Vec<&Arc<Json>> = gone
             .iter()
             .filter(|message| !context::is_summary(message))
@@ -171,7 +176,8 @@ impl AgentInstance {
         };
         let brought = Brought { blobs: vec![blob] };
         let input = Input::Compacted(Arc::new(compaction));
-        self.fed(self.log.record_with(input, brought).await).await
+        self.fed(self.log.record_with(input, brought).await).await?;
+        self.refresh_meter().await
     }
 
     /// What the request is to come down to, and whether it must.
@@ -236,8 +242,8 @@ impl AgentInstance {
         &self,
         created: &Created,
         gone: &[Arc<Json>],
-        summary: u64,
-        budget: u64,
+        (summary, budget): (u64, u64),
+        heard: &Arc<Mutex<Heard>>,
     ) -> Option<Said> {
         let own = created.profile.agent.compaction.model.clone();
         let model = own.unwrap_or_else(|| binding::model_name(created));
@@ -247,7 +253,6 @@ impl AgentInstance {
         let words = summary * 2 / 3;
         let locale = self.shared.parts.locale;
         let messages = context::summary_request(gone, words, most, locale);
-        let heard = Arc::new(Mutex::new(Heard::default()));
         let mut said = Said {
             words: Err("there is no model to ask".to_owned()),
             model: None,
@@ -259,6 +264,8 @@ impl AgentInstance {
                 models: models.clone(),
                 live: None,
                 heard: heard.clone(),
+                meter: self.meter.run.clone(),
+                asker: self.meter.own(Wanted::Summary),
             };
             let retry = &created.profile.run.model_retry;
             for attempt in 0..=retry.max_retries {
@@ -300,7 +307,7 @@ impl AgentInstance {
                 }
             }
         }
-        let heard = tap::lock(&heard);
+        let heard = tap::lock(heard);
         said.requests = heard.requests;
         said.usage = heard.usage();
         Some(said)

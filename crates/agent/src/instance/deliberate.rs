@@ -1,5 +1,6 @@
 //! One turn of thinking: the deliberation workflow runs with the conversation, and what the model said comes back as it is.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use innkeeper_engine::port::{ModelPort, Services, ToolPort};
@@ -10,12 +11,12 @@ use serde_json::{Map, Value as Json, json};
 
 use super::binding;
 use super::drive::{AgentInstance, Gone};
-use super::log::Brought;
+use super::log::{Brought, RecordError};
 use super::offer::{Offered, Told};
 use super::tap::{self, Heard, Tap};
 use crate::context;
 use crate::profile::Dialect;
-use crate::run::{Created, Input, ModelTurn, ModelUse};
+use crate::run::{Created, Input, ModelTurn, ModelUse, Wanted};
 
 /// Names under which a workflow of one's own may give its text, the first that is there.
 const TEXTS: [&str; 6] = [
@@ -72,18 +73,23 @@ impl AgentInstance {
             .await?;
         let told = self.told().await?;
         let dialect = created.profile.agent.protocol;
+        self.refresh_meter().await?;
         self.live.begin(round, Self::text_dialect(dialect));
+        let heard = Arc::new(Mutex::new(Heard::default()));
         let said = tokio::select! {
             // Whoever is stopped in the middle has not failed.
             biased;
             () = self.cancel.cancelled() => {
                 self.live.end();
-                return Ok(());
+                let used = tap::lock(&heard).in_vain(self.meter.take_deliberation());
+                return self.stopped_asking(used, Wanted::Reply).await;
             }
-            said = self.think(&created, &sent, told) => said,
+            said = self.think(&created, &sent, told, &heard) => said,
         };
+        self.meter.run.tell(&self.meter.own(Wanted::Reply));
         let (input, words) = match said {
-            Ok(turn) => {
+            Ok(mut turn) => {
+                turn.meant = self.own_names(&turn, dialect);
                 let words = turn.read().response_text.trim().to_owned();
                 (Input::ModelReplied(Arc::new(turn)), words)
             }
@@ -99,7 +105,36 @@ impl AgentInstance {
             }
         };
         self.live.end();
-        self.fed(held).await
+        self.fed(held).await?;
+        self.refresh_meter().await
+    }
+
+    /// Given up in the middle: what it took is paid all the same.
+    pub(super) async fn stopped_asking(
+        &self,
+        used: Option<ModelUse>,
+        wanted: Wanted,
+    ) -> Result<(), Gone> {
+        self.meter.run.tell(&self.meter.own(wanted));
+        let Some(used) = used else { return Ok(()) };
+        let input = Input::AskingStopped { used, wanted };
+        // It goes to the disk with the end of the run; one that does not take it any more is over.
+        match self.log.hold(input, Brought::default()).await {
+            Err(RecordError::Journal(_)) => Err(Gone),
+            Ok(()) | Err(RecordError::Misfit(_)) => Ok(()),
+        }
+    }
+
+    /// Tools that call themselves otherwise than the model calls them.
+    fn own_names(&self, turn: &ModelTurn, dialect: Dialect) -> BTreeMap<String, String> {
+        let offer = self.offer();
+        let reply = turn.read();
+        let calls = reply.blocks.iter().flat_map(|block| &block.calls);
+        let other = calls.filter_map(|call| {
+            let meant = self.meant(&offer, dialect, &call.tool)?;
+            (meant != call.tool).then(|| (call.tool.to_string(), meant))
+        });
+        other.collect()
     }
 
     async fn think(
@@ -107,6 +142,7 @@ impl AgentInstance {
         created: &Created,
         sent: &[Arc<Json>],
         told: Offered,
+        heard: &Arc<Mutex<Heard>>,
     ) -> Result<ModelTurn, Box<Input>> {
         let plan = self.plan(created).await.map_err(|error| refused(&error))?;
         let mut inputs = inputs(created, sent, &told);
@@ -115,7 +151,6 @@ impl AgentInstance {
             .map_err(|error| refused(&error))?;
         // A workflow of one's own takes what it has a use for.
         inputs.retain(|name, _| plan.takes(name));
-        let heard = Arc::new(Mutex::new(Heard::default()));
         let options = RunOptions {
             inputs,
             shared_inputs: match plan.takes("messages") {
@@ -131,21 +166,22 @@ impl AgentInstance {
         };
         let engine = self.shared.parts.workflows.engine();
         let ran = engine.run(&plan, options).await;
-        let heard = tap::lock(&heard);
+        let heard = tap::lock(heard);
+        // What tools asked that the deliberation itself has called.
+        let nested = self.meter.take_deliberation();
         match ran {
             Ok(outcome) if outcome.status == ExecutionStatus::Complete => {
-                // What tools asked that the deliberation itself has called.
-                said(&outcome, &heard, self.meter.take(""))
+                said(&outcome, &heard, nested)
             }
             Ok(outcome) => {
                 let unknown =
                     || NodeError::failed("model.request_failed", "the deliberation failed");
                 let error = outcome.error.unwrap_or_else(unknown);
-                Err(failed(&error, &heard.text))
+                Err(failed(&error, &heard.text, heard.in_vain(nested)))
             }
             Err(error) => {
                 let error = NodeError::invalid("agent.deliberation", error.to_string());
-                Err(failed(&error, ""))
+                Err(failed(&error, "", heard.in_vain(nested)))
             }
         }
     }
@@ -193,6 +229,8 @@ impl AgentInstance {
                 models,
                 live: created.profile.run.stream.then(|| self.live.clone()),
                 heard,
+                meter: self.meter.run.clone(),
+                asker: self.meter.own(Wanted::Reply),
             })
         });
         let tools = services
@@ -255,7 +293,7 @@ fn said(
             "agent.deliberation",
             "the deliberation workflow has no output 'full_text' or 'response'; give it one",
         );
-        return Err(failed(&error, ""));
+        return Err(failed(&error, "", heard.in_vain(nested)));
     };
     let calls = response
         .and_then(|response| response.get("tool_calls"))
@@ -283,6 +321,7 @@ fn said(
             .or_else(|| heard.response_id.clone()),
         finish_reason: text("finish_reason").map(str::to_owned),
         requests: (requests != (1, 0)).then_some(requests),
+        meant: BTreeMap::new(),
         cost: usage.get("cost").and_then(Json::as_f64),
         usage: match usage.is_empty() {
             true => Json::Null,
@@ -294,14 +333,15 @@ fn said(
 fn refused(error: &ToolError) -> Box<Input> {
     let code = error.reason.clone();
     let code = code.unwrap_or_else(|| error.code.to_string());
-    failed(&NodeError::invalid(code, error.message.clone()), "")
+    failed(&NodeError::invalid(code, error.message.clone()), "", None)
 }
 
-fn failed(error: &NodeError, arrived: &str) -> Box<Input> {
+fn failed(error: &NodeError, arrived: &str, used: Option<ModelUse>) -> Box<Input> {
     let code = match error.code.as_str() {
         "model.rate_limited" | "model.overloaded" => ErrorCode::ModelProviderRateLimited,
         "model.unauthorized" | "model.forbidden" => ErrorCode::ModelUnauthorized,
         "model.context_too_long" => ErrorCode::ModelContextTooLong,
+        "agent.model_budget_exhausted" => ErrorCode::ToolBudgetExhausted,
         "model.malformed" => ErrorCode::ModelUpstreamInvalidResponse,
         other => other.parse().unwrap_or(ErrorCode::ModelRequestFailed),
     };
@@ -311,5 +351,6 @@ fn failed(error: &NodeError, arrived: &str) -> Box<Input> {
         reason: (error.code != code.as_str()).then(|| error.code.clone()),
         retryable: !error.permanent,
         arrived: (!arrived.is_empty()).then(|| arrived.to_owned()),
+        used,
     })
 }

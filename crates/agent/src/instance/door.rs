@@ -19,7 +19,7 @@ use crate::limits::{COMMIT_GRACE, COMMIT_TIMEOUT};
 use crate::run::{AgentRun, CommitAnswer, Input, Why};
 use crate::skills::SkillDesk;
 use crate::state::StateDesk;
-use crate::workspace::{CommitReceipt, CommitRefused, CommitRequest, RunDoor};
+use crate::workspace::{CommitReceipt, CommitRefused, CommitRequest, RunDoor, WorkspaceSession};
 
 #[async_trait]
 impl RunDoor for AgentInstance {
@@ -97,6 +97,10 @@ impl RunDoor for AgentInstance {
 
     fn states(&self) -> Arc<StateDesk> {
         self.states.clone()
+    }
+
+    fn private_home(&self) -> Option<Arc<WorkspaceSession>> {
+        self.shares_state.then(|| self.log.root_session())
     }
 }
 

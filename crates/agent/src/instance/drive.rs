@@ -18,7 +18,7 @@ use super::compact::KeptDropped;
 use super::deliberate::Conversation;
 use super::live::Live;
 use super::log::{Brought, RecordError, Rest, RunLog};
-use super::meter::RunMeter;
+use super::meter::AgentMeter;
 use super::offer_told::Telling;
 use super::runtime::Shared;
 use super::speak::Spoken;
@@ -39,6 +39,8 @@ pub(crate) struct AgentInstance {
     pub(super) invocation: InvocationId,
     /// It works for another, and is driven by it.
     pub(super) is_child: bool,
+    /// Its private state is among the run's files.
+    pub(super) shares_state: bool,
     pub(super) tools: ToolRun,
     pub(super) live: Live,
     /// Fires when the run is cancelled, and when this process lets go of it: it ends, or cannot write the journal.
@@ -54,7 +56,7 @@ pub(crate) struct AgentInstance {
     pub(super) telling: Telling,
     pub(super) conversation: Conversation,
     pub(super) dropped: KeptDropped,
-    pub(super) meter: Arc<RunMeter>,
+    pub(super) meter: Arc<AgentMeter>,
     pub(super) spoken: Spoken,
 }
 
@@ -171,9 +173,9 @@ impl AgentInstance {
         Box::pin(self.fail(error.because("agent.time_budget_exhausted"))).await
     }
 
-    /// The process ends, or has lost the journal; the run does not.
+    /// The process ends, leaves the run, or has lost the journal; the run does not end.
     fn is_let_go(&self) -> bool {
-        self.log.fault().is_some() || self.shared.closing.is_cancelled()
+        self.log.fault().is_some() || self.log.is_sealed() || self.shared.closing.is_cancelled()
     }
 
     /// Boxed one by one: a run that waits for a person keeps the room of the step that it is at, not of the largest.
@@ -246,12 +248,20 @@ impl AgentInstance {
         let call = self
             .log
             .read(|run| run.open_tasks().get(&task).map(|open| open.call.clone()));
-        let used = call.await?.and_then(|call| self.meter.take(call.as_str()));
+        let used = call
+            .await?
+            .and_then(|call| self.meter.take_task(call.as_str()));
         let input = Input::TaskEnded {
             observation: Arc::new(observation),
             used,
         };
         self.fed(self.log.record(input).await).await
+    }
+
+    /// Before models are asked, and after: what the journal has by now.
+    pub(super) async fn refresh_meter(&self) -> Result<(), Gone> {
+        let meter = &self.meter.run;
+        Ok(self.log.read_whole(|run| meter.refresh(run)).await?)
     }
 
     /// A run that takes no more of something has been stopped, or has it already; that shows in its next step. What does

@@ -1,10 +1,13 @@
 //! The end of a run: what is kept for later runs, and the host that is told of it.
 
+use serde_json::Value as Json;
+
 use super::door::commit_timeout;
 use super::drive::{AgentInstance, Gone};
 use super::log::Brought;
-use crate::run::{Input, Step};
-use crate::workspace::persist;
+use super::standing::{SESSION, has_own_chat};
+use crate::run::{Created, Input, Step};
+use crate::workspace::{PERSIST, StateChat, is_below, persist};
 
 impl AgentInstance {
     pub(super) async fn commit_persist(&self) -> Result<(), Gone> {
@@ -19,9 +22,20 @@ impl AgentInstance {
         let states = self.shared.persist.as_ref();
         // A state names contents, and they come with the steps of the run: those have to be there first.
         self.log.flush().await;
-        let kept = persist::keep(states, &created.workspace_id, &state_id, base, &files).await;
+        let is_own = has_own_chat(&created.chat_ref, &created.stable_chat_id);
+        let is_empty = !files.keys().any(|path| is_below(path, PERSIST));
+        let kept = match is_own && is_empty {
+            // No run could tell it from there being none.
+            true => Ok(()),
+            false => {
+                let workspace = &created.workspace_id;
+                let chat = Some(chat_of(&created));
+                let kept = persist::keep(states, workspace, &state_id, base, &files, chat);
+                kept.await.map(drop)
+            }
+        };
         let input = match kept {
-            Ok(_) => Input::PersistCommitted { state_id },
+            Ok(()) => Input::PersistCommitted { state_id },
             Err(error) => Input::PersistFailed {
                 message: error.to_string(),
             },
@@ -60,5 +74,13 @@ impl AgentInstance {
                 self.fed(submitted.map(drop)).await
             }
         }
+    }
+}
+
+fn chat_of(created: &Created) -> StateChat {
+    let kind = created.chat_ref.get("kind").and_then(Json::as_str);
+    StateChat {
+        kind: kind.unwrap_or(SESSION).to_owned(),
+        stable_chat_id: created.stable_chat_id.clone(),
     }
 }

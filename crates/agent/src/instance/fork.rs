@@ -97,6 +97,7 @@ impl AgentRuntime {
             is_renewed = true;
         }
         if let Some(model) = &asked.model {
+            binding::check_model(model, self.0.parts.workflows.models())?;
             created.profile.agent.model = Some(model.clone());
             created.model = model.clone();
         }

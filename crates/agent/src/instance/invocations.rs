@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::AgentError;
 use super::reading::RunReader;
-use crate::limits::MAX_EVENTS_PAGE;
+use crate::limits::{MAX_AGENTS_NAMED, MAX_EVENTS_PAGE};
 use crate::run::{AgentRun, TimelineProjection};
 
 impl RunReader {
@@ -75,7 +75,38 @@ impl RunReader {
             true => found.truncate(limit),
             false => drop(found.drain(..found.len().saturating_sub(limit))),
         }
+        if found.is_empty() {
+            self.check_agent(run, invocation).await?;
+        }
         Ok(found)
+    }
+
+    /// Whether there is, or was, such an agent. Of a run of which only its events are kept, nobody knows.
+    async fn check_agent(&self, run: &RunId, invocation: &InvocationId) -> Result<(), AgentError> {
+        if self.record(run).await?.is_slim {
+            return Ok(());
+        }
+        let state = self.state(run).await?;
+        if state.is_agent(invocation) {
+            return Ok(());
+        }
+        let timeline = state.timeline();
+        let known = timeline.invocations.iter();
+        let known: Vec<String> = known
+            .take(MAX_AGENTS_NAMED)
+            .map(|agent| format!("{} ({})", agent.invocation_id, agent.profile_id))
+            .collect();
+        let more = timeline.invocations.len().saturating_sub(known.len());
+        let more = match more {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let message = format!(
+            "the run '{run}' has no agent '{invocation}'; it has {}{more}",
+            known.join(", ")
+        );
+        Err(AgentError::new(ErrorCode::AgentValidationError, message)
+            .because("agent.read_events_invocation_id_invalid"))
     }
 
     /// A task with all that is known of it.

@@ -35,6 +35,13 @@ pub enum RunMessage {
     },
     /// A person's answer to a question.
     Approve(ApproveToolCall),
+    /// One more checkpoint, of the files as they are.
+    Checkpoint {
+        /// The same request twice is one.
+        request_id: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+    },
 }
 
 /// The letterbox of this house's runs.
@@ -72,8 +79,8 @@ impl AgentRuntime {
         }
     }
 
-    /// Removes a run that is over, with its events and files; says whether there was one. For the process that holds the
-    /// home: nobody can take the run up meanwhile.
+    /// Removes a run that is over, with its events and files, and with what of its states nobody can come to without it; says
+    /// whether there was one. For the process that holds the home: nobody can take the run up meanwhile.
     pub async fn delete(&self, run: &RunId) -> Result<bool, AgentError> {
         let _taking_up = self.0.taking_up.lock().await;
         let Some(record) = self.0.journal.record(run).await? else {
@@ -85,7 +92,9 @@ impl AgentRuntime {
             let message = format!("the run '{run}' is not over; cancel it first");
             return Err(AgentError::new(ErrorCode::AgentValidationError, message));
         }
-        Ok(self.0.journal.delete(run).await?)
+        let states = self.0.persist.as_ref();
+        let belongings = self.reader().belongings(states, &record).await?;
+        Ok(self.0.journal.delete_with(run, &belongings).await?)
     }
 
     /// Leaves a message for whoever drives the run. Gives its number.
@@ -95,9 +104,26 @@ impl AgentRuntime {
         message: &RunMessage,
     ) -> Result<u64, AgentError> {
         self.record(run).await?;
-        let message = serde_json::to_value(message).unwrap_or_default();
+        let message = serde_json::to_value(self.without_secrets(message)).unwrap_or_default();
         let control = self.0.parts.tools.store().control();
         Ok(control.send(run, message).await?)
+    }
+
+    /// What people say beside what they want; whoever drives the run need not read it as it was typed.
+    fn without_secrets(&self, message: &RunMessage) -> RunMessage {
+        let mut message = message.clone();
+        let words = match &mut message {
+            RunMessage::Approve(answer) => answer.reason.as_mut(),
+            RunMessage::Checkpoint { note, .. } => note.as_mut(),
+            RunMessage::Cancel
+            | RunMessage::CancelTask { .. }
+            | RunMessage::Delete
+            | RunMessage::Guide { .. } => None,
+        };
+        if let Some(words) = words {
+            *words = self.said(words);
+        }
+        message
     }
 }
 
@@ -140,6 +166,10 @@ impl Mailbox {
                 drop(self.runtime.note_approval(answer).await);
             }
             Ok(RunMessage::Approve(_)) => {}
+            Ok(RunMessage::Checkpoint { request_id, note }) => {
+                let note = note.as_deref().unwrap_or_default();
+                drop(self.runtime.note_checkpoint(run, &request_id, note).await);
+            }
             // Of a version that knows more than this one.
             Err(_) => {}
         }

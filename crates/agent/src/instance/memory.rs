@@ -14,6 +14,7 @@ use super::AgentError;
 use super::host;
 use super::reading::RunReader;
 use super::runtime::AgentRuntime;
+use super::standing::{ChatSort, SESSION};
 use crate::limits::{MAX_ID_CHARS, MAX_STATES_PRUNED};
 use crate::workspace::diff::{DiffTotals, FileDiff};
 use crate::workspace::{PersistentState, PersistentStates, workspace_id};
@@ -31,7 +32,7 @@ impl ChatName {
         host::check_chat_ref(&self.chat_ref)?;
         let kind = self.chat_ref.get("kind").and_then(Json::as_str);
         let stable = self.stable_chat_id.trim();
-        workspace_id(kind.unwrap_or("session"), stable).ok_or_else(|| {
+        workspace_id(kind.unwrap_or(SESSION), stable).ok_or_else(|| {
             let message = "stableChatId cannot be the name of a workspace: it is empty or too long";
             AgentError::new(ErrorCode::AgentValidationError, message)
                 .because("agent.invalid_stable_chat_id")
@@ -71,7 +72,8 @@ pub struct StateDiff {
 
 impl AgentRuntime {
     /// For a chat that was branched off: all that runs of the one have left is there for runs of the other, under the same
-    /// ids, so that the messages that were copied find theirs. Done again it adds what has come since.
+    /// ids, so that the messages that were copied find theirs. Done again it adds what has come since. Of a chat without a
+    /// host, what was taken back is left out: there it would stand again.
     pub async fn copy_chat_states(
         &self,
         source: &ChatName,
@@ -87,7 +89,14 @@ impl AgentRuntime {
         source: &WorkspaceId,
         target: &WorkspaceId,
     ) -> Result<CopiedStates, AgentError> {
-        copy(&*self.0.persist, source, target).await
+        let (states, reader) = (self.0.persist.as_ref(), self.reader());
+        let ids = states.list(source).await?;
+        // Nobody has to be asked which of them a chat without a host could come back to.
+        let left_out = match reader.sort_of(states, source, &ids).await? {
+            ChatSort::Own | ChatSort::Session => reader.taken_back(states, source).await?,
+            ChatSort::Hosted | ChatSort::Unknown => Vec::new(),
+        };
+        copy(states, source, target, &left_out).await
     }
 
     /// Removes states that no message names any more. Of any kind of chat.
@@ -113,6 +122,7 @@ async fn copy(
     states: &dyn PersistentStates,
     source: &WorkspaceId,
     target: &WorkspaceId,
+    left_out: &[String],
 ) -> Result<CopiedStates, AgentError> {
     if source == target {
         let message = format!(
@@ -129,6 +139,9 @@ async fn copy(
     };
     let there: BTreeSet<String> = states.list(target).await?.into_iter().collect();
     for id in states.list(source).await? {
+        if left_out.contains(&id) {
+            continue;
+        }
         if there.contains(&id) {
             copied.kept_state_count += 1;
             continue;
@@ -139,6 +152,7 @@ async fn copy(
         };
         let state = PersistentState {
             workspace_id: target.clone(),
+            chat: None,
             ..state
         };
         states.save(state).await?;
@@ -249,6 +263,7 @@ mod tests {
             workspace_id: workspace.into(),
             state_id: id.to_owned(),
             base_state_id: None,
+            chat: None,
             files: BTreeMap::new(),
         }
     }
@@ -261,13 +276,13 @@ mod tests {
         }
         let (source, target) = ("chat_a".into(), "chat_b".into());
         for (copied, there) in [(2, 0), (0, 2)] {
-            let done = copy(&states, &source, &target).await.unwrap();
+            let done = copy(&states, &source, &target, &[]).await.unwrap();
             let found = (done.copied_state_count, done.kept_state_count);
             assert_eq!(found, (copied, there));
         }
         let copied = states.load(&target, "run_2").await.unwrap().unwrap();
         assert_eq!(copied, kept("chat_b", "run_2"));
-        let refused = copy(&states, &source, &source).await.unwrap_err();
+        let refused = copy(&states, &source, &source, &[]).await.unwrap_err();
         assert_eq!(
             refused.reason.as_deref(),
             Some("agent.persist_copy_same_workspace")

@@ -42,12 +42,17 @@ mod rollback;
 mod runtime;
 mod seat;
 mod speak;
+mod standing;
 mod start;
 mod steer;
 mod tap;
 
-pub use approve::{ApprovalReceipt, ApproveToolCall, PendingApproval, pending_in};
-pub use checkpoints::{CheckpointFile, CheckpointPage, CheckpointQuery, CheckpointView};
+pub use approve::{
+    ApprovalReceipt, ApproveToolCall, PendingApproval, asked_in, pending_at, pending_in,
+};
+pub use checkpoints::{
+    CheckpointFile, CheckpointPage, CheckpointQuery, CheckpointView, new_request,
+};
 pub use compare::{DiffEnd, DiffQuery, RunDiff};
 pub use error::{AgentError, WaitError};
 pub use fork::Fork;

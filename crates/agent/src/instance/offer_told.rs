@@ -135,7 +135,7 @@ impl AgentInstance {
     }
 
     /// The id of the tool that is meant by what the model wrote.
-    fn meant(&self, offer: &Offer, dialect: Dialect, written: &str) -> Option<String> {
+    pub(super) fn meant(&self, offer: &Offer, dialect: Dialect, written: &str) -> Option<String> {
         match self.tools.snapshot().find(written) {
             Lookup::Found(tool) => Some(tool.definition().id.to_string()),
             Lookup::Unknown { .. } if dialect == Dialect::Native => None,

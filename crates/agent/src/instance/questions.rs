@@ -205,6 +205,13 @@ fn waiting(run: &AgentRun) -> Vec<Waiting> {
     .collect()
 }
 
+/// As the rule says it: it was counted from just before the question was written down, in whole seconds.
+fn allowed(asked_at: Timestamp, expires_at: Timestamp) -> Option<Duration> {
+    let waited = Duration::try_from(expires_at.duration_since(asked_at)).ok()?;
+    let begun = u64::from(waited.subsec_nanos() > 0);
+    Some(Duration::from_secs(waited.as_secs().saturating_add(begun)))
+}
+
 impl AgentInstance {
     /// Beside all that the run does: a question that nobody has answered in time is answered with no, and one that an
     /// answer for good covers with yes, wherever that was given. A run that rests is not woken for looking.
@@ -245,10 +252,9 @@ impl AgentInstance {
             let Some(expires_at) = asked.expires_at.filter(|at| *at <= now) else {
                 continue;
             };
-            let waited = Duration::try_from(expires_at.duration_since(asked.asked_at));
-            let why = match waited {
-                Ok(waited) => format!("nobody answered within {}", Expires::from(waited)),
-                Err(_) => "nobody answered in time".to_owned(),
+            let why = match allowed(asked.asked_at, expires_at) {
+                Some(waited) => format!("nobody answered within {}", Expires::from(waited)),
+                None => "nobody answered in time".to_owned(),
             };
             is_taken &= self
                 .answer(asked, AnsweredBy::Expiry, false, Some(why))
@@ -285,5 +291,25 @@ impl AgentInstance {
             by,
         };
         self.log.record(input).await.is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writing it down takes some of the time, and the note says what the rule says all the same.
+    #[test]
+    fn the_time_for_an_answer_is_told_as_the_rule_has_it() {
+        let asked_for = Timestamp::from_second(1_800_000_000).unwrap();
+        for (seconds, said) in [(5, "5s"), (90, "90s"), (86_400, "1d")] {
+            for late_ms in [0, 1, 400, 999] {
+                let asked_at = asked_for + Duration::from_millis(late_ms);
+                let expires_at = asked_for + Duration::from_secs(seconds);
+                let waited = allowed(asked_at, expires_at).unwrap();
+                assert_eq!(Expires::from(waited).to_string(), said, "{late_ms} ms");
+            }
+        }
+        assert_eq!(allowed(asked_for, asked_for - Duration::from_secs(1)), None);
     }
 }

@@ -95,8 +95,12 @@ impl RunReader {
     }
 
     pub async fn record(&self, run: &RunId) -> Result<RunRecord, AgentError> {
-        let record = self.journal.record(run).await?;
+        let record = self.known(run).await?;
         record.ok_or_else(|| AgentError::no_run(run.as_str()))
+    }
+
+    pub(super) async fn known(&self, run: &RunId) -> Result<Option<RunRecord>, AgentError> {
+        Ok(self.journal.record(run).await?)
     }
 
     /// In ascending order.

@@ -8,6 +8,7 @@ use innkeeper_protocol::ErrorCode;
 use innkeeper_protocol::event::{
     CheckpointId, RollbackScope, RunEventKind, RunId, RunRolledBack, RunStatus,
 };
+use innkeeper_store::GrantKey;
 use innkeeper_store::journal::EventRange;
 use serde::Serialize;
 
@@ -27,6 +28,9 @@ pub struct Rollback {
     pub scope: RollbackScope,
     /// Kept with it; may be empty.
     pub reason: Option<String>,
+    /// The last event that whoever wants it knows of ([`RollbackPlan::last_seq`]): a run that has gone on since then is left
+    /// as it is. None: however far it is.
+    pub planned_at: Option<u64>,
 }
 
 /// What would be taken back, before anything is.
@@ -36,12 +40,16 @@ pub struct RollbackPlan {
     pub run_id: RunId,
     pub checkpoint_id: DiffEnd,
     pub scope: RollbackScope,
+    /// The last event that this plan knows of.
+    pub last_seq: u64,
     /// Replies of the model that it would not know of any more.
     pub rounds: u32,
     /// From how the files are to how they would be.
     pub diff: RunDiff,
     /// Published since then: it stays, or is withdrawn, as the scope says.
     pub published: Vec<Published>,
+    /// Allowed for the run since then: it will be asked again.
+    pub granted: Vec<GrantKey>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -65,8 +73,9 @@ impl AgentRuntime {
             to,
             scope,
             reason,
+            planned_at,
         } = asked;
-        let reason = reason.map(|reason| reason.trim().to_owned());
+        let reason = reason.map(|reason| self.said(&reason));
         let reason = reason.filter(|reason| !reason.is_empty());
         if reason
             .as_ref()
@@ -81,7 +90,13 @@ impl AgentRuntime {
         let reader = self.reader();
         // Before anything is ended for it: it has to lead somewhere.
         let past = reader.past(&run, &to).await?;
+        let last_seq = self.record(&run).await?.last_seq;
+        if let Some(planned_at) = planned_at.filter(|planned_at| *planned_at != last_seq) {
+            return Err(has_moved(&run, planned_at, last_seq));
+        }
         self.halt(&run).await?;
+        // Those that nobody has written down: given for calls that tools of the run made in their turn.
+        self.0.parts.tools.approvals().end_run(&run);
         let now = reader.state(&run).await?;
         let before = self.record(&run).await?.last_seq;
         let rollback_id = format!("rollback_{}", uuid::Uuid::now_v7().simple());
@@ -180,6 +195,8 @@ impl RunReader {
         to: &DiffEnd,
         scope: RollbackScope,
     ) -> Result<RollbackPlan, AgentError> {
+        // First: what comes to it while the plan is made is not in the plan.
+        let last_seq = self.record(run).await?.last_seq;
         let past = self.past(run, to).await?;
         let now = self.state(run).await?;
         let query = DiffQuery {
@@ -192,6 +209,7 @@ impl RunReader {
             run_id: run.clone(),
             checkpoint_id: to.clone(),
             scope,
+            last_seq,
             rounds: now.way_back(&past.run).rounds(),
             diff: self.diff(run, &query).await?,
             published: published
@@ -200,6 +218,7 @@ impl RunReader {
                     message_id: commit.message_id().unwrap_or_default().to_owned(),
                 })
                 .collect(),
+            granted: now.granted_since(&past.run),
         })
     }
 
@@ -234,6 +253,13 @@ impl RunReader {
         }
         self.run_at(run, to).await
     }
+}
+
+fn has_moved(run: &RunId, planned_at: u64, last_seq: u64) -> AgentError {
+    let message = format!(
+        "the run '{run}' has gone on since you looked at it, from event {planned_at} to {last_seq}; nothing was taken back: look at what would be now, then roll it back"
+    );
+    AgentError::new(ErrorCode::AgentValidationError, message).because("agent.rollback_moved")
 }
 
 /// A journal takes no entry of any size.

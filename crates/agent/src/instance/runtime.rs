@@ -210,6 +210,20 @@ impl AgentRuntime {
         }
     }
 
+    /// Lets go of a run of which nothing is under way but questions to people, and says whether that was so. Nothing of it
+    /// begins here any more; it goes on, with what was answered meanwhile, when somebody takes it up.
+    pub async fn leave_asking(&self, run: &RunId) -> Result<bool, AgentError> {
+        let Some(instance) = self.0.alive(run) else {
+            return Ok(false);
+        };
+        if !instance.log.seal_if_only_asking().await? {
+            return Ok(false);
+        }
+        instance.cancel.cancel();
+        self.wait(run).await?;
+        Ok(true)
+    }
+
     /// Why a run has stopped here without being over: it could not be written down. Once that is mended,
     /// [`AgentRuntime::recover`] takes it up. Whoever waits for it is told ([`WaitError::Stopped`]).
     pub fn fault(&self, run: &RunId) -> Option<StoreError> {

@@ -12,7 +12,7 @@ use super::deliberate::Conversation;
 use super::drive::{AgentInstance, Gone};
 use super::live::Live;
 use super::log::RunLog;
-use super::meter::RunMeter;
+use super::meter::{AgentMeter, RunMeter};
 use super::offer_told::Telling;
 use super::runtime::Shared;
 use super::speak::Spoken;
@@ -32,9 +32,12 @@ struct Seat {
     /// Under which the run knows it.
     invocation: InvocationId,
     is_child: bool,
+    /// Its private state is among the run's files.
+    shares_state: bool,
     cancel: CancellationToken,
     live: Live,
     chat: Option<Arc<ChatView>>,
+    meter: Arc<RunMeter>,
     is_recovered: bool,
 }
 
@@ -46,9 +49,11 @@ impl Seat {
             skill_chars: run.left().skill_chars,
             invocation: run.invocation().clone(),
             is_child: run.owes_return(),
+            shares_state: false,
             cancel,
             live: Live::new(),
             chat: None,
+            meter: Arc::default(),
             is_recovered: false,
         }
     }
@@ -100,7 +105,10 @@ impl Shared {
         ));
         let states = StateDesk::new(&created, self.worlds.clone(), self.parts.clock.clone());
         let states = Arc::new(states);
-        let meter = Arc::new(RunMeter::default());
+        let meter = Arc::new(AgentMeter {
+            run: seat.meter,
+            agent: seat.invocation.clone(),
+        });
         Arc::new_cyclic(|own: &Weak<AgentInstance>| {
             let door: Weak<dyn RunDoor> = own.clone();
             let session = Arc::new(WorkspaceSession::new(
@@ -125,6 +133,7 @@ impl Shared {
                 session,
                 invocation: seat.invocation,
                 is_child: seat.is_child,
+                shares_state: seat.shares_state,
                 live: seat.live,
                 telling: Telling::default(),
                 conversation: Conversation::default(),
@@ -149,13 +158,17 @@ impl AgentInstance {
         let cancel = self.cancel.child_token();
         let seat = self.log.read(|run| {
             let child = run.of_invocation(invocation);
-            child.owes_return().then(|| Seat::of(child, cancel))
+            child.owes_return().then(|| Seat {
+                shares_state: run.keeps_state_of(invocation),
+                ..Seat::of(child, cancel)
+            })
         });
         let Some(seat) = seat.await? else {
             return Ok(None);
         };
         let seat = Seat {
             chat: self.chat.clone(),
+            meter: self.meter.run.clone(),
             is_recovered: self.is_recovered,
             ..seat
         };
@@ -177,6 +190,7 @@ impl AgentInstance {
         });
         let seat = Seat {
             chat: self.chat.clone(),
+            meter: self.meter.run.clone(),
             live: self.live.clone(),
             ..seat.await.ok()??
         };

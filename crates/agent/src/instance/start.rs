@@ -15,6 +15,7 @@ use super::host;
 use super::log::numbered;
 use super::prompt;
 use super::runtime::{AgentRuntime, RunHandle};
+use super::standing::SESSION;
 use crate::chat::ChatView;
 use crate::limits::{MAX_ADDITIONAL_ROUNDS, MAX_ID_CHARS, MAX_TITLE_CHARS};
 use crate::profile::{AgentProfile, DEFAULT_WRITER, Dialect, ModelMode};
@@ -168,7 +169,7 @@ impl AgentRuntime {
         let kind = chat_ref
             .get("kind")
             .and_then(Json::as_str)
-            .unwrap_or("session");
+            .unwrap_or(SESSION);
         let workspace_id = workspace_id(kind, &stable_chat_id).ok_or_else(|| {
             let message = "stableChatId cannot be the name of a workspace: it is empty or too long";
             AgentError::new(ErrorCode::AgentValidationError, message)
@@ -183,7 +184,8 @@ impl AgentRuntime {
             Some(base) => Some(base),
             // Nobody keeps messages that could say so: it goes on from where the last one was.
             None if chat_ref.is_null() && chat.is_empty() && is_named => {
-                self.0.persist.list(&workspace_id).await?.into_iter().max()
+                let states = self.0.persist.as_ref();
+                self.reader().standing_state(states, &workspace_id).await?
             }
             None => host::base_of(&chat, &generation_type)?,
         };

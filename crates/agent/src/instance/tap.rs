@@ -14,6 +14,8 @@ use serde_json::{Map, Value as Json};
 use tokio_util::sync::CancellationToken;
 
 use super::live::Live;
+use super::meter::{Asker, RunMeter};
+use crate::run::ModelUse;
 
 /// The models of one turn.
 pub(crate) struct Tap {
@@ -21,6 +23,22 @@ pub(crate) struct Tap {
     /// Nobody where the profile does not want its answers to be seen before they are whole.
     pub(crate) live: Option<Live>,
     pub(crate) heard: Arc<Mutex<Heard>>,
+    /// Where they are counted, and for whom.
+    pub(crate) meter: Arc<RunMeter>,
+    pub(crate) asker: Asker,
+}
+
+/// A request of the agent itself; dropped, it is over.
+struct UnderWay {
+    meter: Arc<RunMeter>,
+    asker: Asker,
+    request: u64,
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.meter.ended(&self.asker, self.request);
+    }
 }
 
 /// What was asked and used, over all requests of the turn.
@@ -44,6 +62,25 @@ impl Heard {
         self.unpriced + u32::from(is_unpriced(&self.current))
     }
 
+    /// What is known of requests that came to nothing; nothing where nothing is.
+    pub(crate) fn in_vain(&self, nested: Option<ModelUse>) -> Option<ModelUse> {
+        let mut usage = self.usage();
+        let (mut requests, mut unpriced) = (self.requests, self.unpriced());
+        if let Some(nested) = nested {
+            requests = requests.saturating_add(nested.requests);
+            unpriced = unpriced.saturating_add(nested.unpriced);
+            if let Json::Object(more) = &nested.usage {
+                add(&mut usage, more);
+            }
+        }
+        (!usage.is_empty()).then(|| ModelUse {
+            requests,
+            cost: usage.get("cost").and_then(Json::as_f64),
+            usage: Json::Object(usage),
+            unpriced,
+        })
+    }
+
     /// Of all requests together.
     pub(crate) fn usage(&self) -> Map<String, Json> {
         let mut usage = self.total.clone();
@@ -63,6 +100,11 @@ impl ModelPort for Tap {
         call: ModelCall,
         cancel: CancellationToken,
     ) -> Result<ModelChunks, NodeError> {
+        let under_way = UnderWay {
+            meter: self.meter.clone(),
+            asker: self.asker.clone(),
+            request: self.meter.ask(&self.asker, &call).await?,
+        };
         {
             let mut heard = lock(&self.heard);
             heard.requests += 1;
@@ -77,6 +119,14 @@ impl ModelPort for Tap {
         Ok(Box::pin(chunks.inspect(move |chunk| {
             if let Ok(chunk) = chunk {
                 hear(chunk, live.as_ref(), &heard);
+                if chunk.kind == ChunkKind::Usage {
+                    let UnderWay {
+                        meter,
+                        asker,
+                        request,
+                    } = &under_way;
+                    meter.used(asker, *request, chunk.content.as_json());
+                }
             }
         })))
     }

@@ -41,6 +41,14 @@ fn delegation(profile: &AgentProfile, found: &Findings) {
             "a callable agent needs 'allowAsSubagent' or 'allowAsHandoffTarget'",
         );
     }
+    if rules.allow_nested_delegation {
+        // Profiles of taverns may have it; it had no effect there either.
+        found.warning(
+            "agent.profile_nested_delegation_unsupported",
+            "$.delegation.allowNestedDelegation",
+            "has no effect: an agent that works on a task gives no tasks in its turn; let the first agent give all of them",
+        );
+    }
     if rules.allowed_callers.is_empty() {
         found.error(
             "agent.profile_delegation_callers_empty",

@@ -12,8 +12,8 @@ use super::sections::{
     WorkspaceRules,
 };
 use crate::limits::{
-    MAX_MODEL_RETRIES, MAX_PROFILE_COUNT, MAX_PROFILE_DESCRIPTION_CHARS, MAX_PROFILE_WAIT_MS,
-    MAX_SKILL_CHARS, MAX_SYSTEM_PROMPT_CHARS,
+    MAX_CONCURRENT_INVOCATIONS, MAX_INVOCATIONS_PER_RUN, MAX_MODEL_RETRIES, MAX_PROFILE_COUNT,
+    MAX_PROFILE_DESCRIPTION_CHARS, MAX_PROFILE_WAIT_MS, MAX_SKILL_CHARS, MAX_SYSTEM_PROMPT_CHARS,
 };
 
 const PRESENTATIONS: &[(&str, Presentation)] = &[
@@ -177,27 +177,30 @@ pub(super) fn context(mut at: Fields<'_>) -> ContextPolicy {
 
 pub(super) fn delegation(mut at: Fields<'_>) -> Delegation {
     let default = Delegation::default();
-    let mut count = |key, default: u32, reason| {
-        narrow(at.whole(key, default.into(), 1..=MAX_PROFILE_COUNT, reason))
-    };
+    let mut count =
+        |key, default: u32, most, reason| narrow(at.whole(key, default.into(), 1..=most, reason));
     let max_concurrent_invocations = count(
         "maxConcurrentInvocations",
         default.max_concurrent_invocations,
+        MAX_CONCURRENT_INVOCATIONS,
         "agent.profile_delegation_concurrency_invalid",
     );
     let max_invocations_per_run = count(
         "maxInvocationsPerRun",
         default.max_invocations_per_run,
+        MAX_INVOCATIONS_PER_RUN,
         "agent.profile_delegation_run_budget_invalid",
     );
     let result_budget_tokens = count(
         "resultBudgetTokens",
         default.result_budget_tokens,
+        MAX_PROFILE_COUNT,
         "agent.profile_delegation_result_budget_invalid",
     );
     let max_handoff_depth = count(
         "maxHandoffDepth",
         default.max_handoff_depth,
+        MAX_PROFILE_COUNT,
         "agent.profile_handoff_depth_invalid",
     );
     let description_for_agents = at.text("descriptionForAgents", MAX_PROFILE_DESCRIPTION_CHARS);

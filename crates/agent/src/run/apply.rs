@@ -23,6 +23,7 @@ impl AgentRun {
         self.check(&stamped.input)?;
         self.check_in_time(stamped)?;
         self.pass_time(stamped);
+        self.shed_children();
         let mut out = Out::new();
         let who = self.invocation.clone();
         self.take(&stamped.input, &mut out);
@@ -79,9 +80,18 @@ impl AgentRun {
                 reason,
                 retryable,
                 arrived,
+                used,
             } => {
+                if let Some(used) = used {
+                    let profile = self.created.profile_id.as_str().to_owned();
+                    self.spent.count_model(&profile, used);
+                }
                 let arrived = arrived.as_deref().unwrap_or_default();
                 self.model_failed(*code, message, reason.as_deref(), *retryable, arrived, out);
+            }
+            Input::AskingStopped { used, wanted } => {
+                let profile = self.created.profile_id.as_str().to_owned();
+                self.spent.count_given_up(&profile, used, *wanted);
             }
             Input::Rested => self.rested(out),
             Input::CallStarted { call, idempotent } => self.call_started(call, *idempotent, out),

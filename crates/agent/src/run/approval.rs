@@ -213,6 +213,12 @@ impl AgentRun {
         calls.filter(move |call| is_at_work && call.is_asked_about())
     }
 
+    /// Calls of the last reply that people were asked about, in its order, whatever became of them.
+    pub fn asked_about(&self) -> impl Iterator<Item = &PlannedCall> {
+        let calls = self.turn.iter().flat_map(Turn::calls);
+        calls.filter(|call| !call.asked.is_empty())
+    }
+
     /// Answers that people gave for the whole run.
     pub fn grants(&self) -> &[GrantKey] {
         &self.grants

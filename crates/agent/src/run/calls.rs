@@ -60,6 +60,7 @@ impl AgentRun {
             let task = OpenTask {
                 call: call.call.clone(),
                 tool: call.tool.clone(),
+                meant: call.meant.clone(),
                 arguments: call.arguments.clone(),
                 idempotent: matches!(call.state, CallState::Started { idempotent: true }),
                 round: self.spent.rounds,
@@ -83,10 +84,7 @@ impl AgentRun {
         let Some(call) = self.call(id) else {
             return;
         };
-        let tool = match observation.tool.is_empty() {
-            true => call.tool.clone(),
-            false => observation.tool.to_string(),
-        };
+        let tool = counted_as(call.meant.as_deref(), &call.tool, observation);
         let count = |spent: &mut ToolSpent| {
             spent.calls = spent.calls.saturating_add(1);
             spent.elapsed_ms = spent.elapsed_ms.saturating_add(elapsed_ms);
@@ -100,10 +98,7 @@ impl AgentRun {
         let Some(open) = self.tasks.get(task) else {
             return;
         };
-        let tool = match observation.tool.is_empty() {
-            true => open.tool.clone(),
-            false => observation.tool.to_string(),
-        };
+        let tool = counted_as(open.meant.as_deref(), &open.tool, observation);
         self.spent
             .count_end(&tool, |spent| shown(spent, observation), used);
     }
@@ -204,6 +199,15 @@ impl AgentRun {
         let mut calls = blocks.iter_mut().flat_map(|block| &mut block.calls);
         calls.find(|call| call.call == *id)
     }
+}
+
+/// However the model spells it, it is the same tool.
+fn counted_as(meant: Option<&str>, written: &str, observation: &Observation) -> String {
+    let told = match observation.tool.is_empty() {
+        true => written,
+        false => observation.tool.as_str(),
+    };
+    meant.unwrap_or(told).to_owned()
 }
 
 fn shown(spent: &mut ToolSpent, observation: &Observation) {

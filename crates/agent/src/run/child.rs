@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use innkeeper_protocol::ErrorCode;
 use innkeeper_protocol::event::{
     CallId, InvocationChanged, InvocationId, ProfileId, RunEventKind, RunStatus, TaskChanged,
     TaskId,
 };
-use innkeeper_protocol::{ErrorCode, Failure, Observation, Outcome};
 use innkeeper_store::BlobId;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 
 use super::apply::Out;
+use super::ceiling::Ceiling;
 use super::delegate::{ReturnStatus, TaskReturn};
 use super::fit::Fit;
 use super::model::short;
@@ -50,6 +51,9 @@ pub struct Child {
     /// What it wrote, where its caller finds it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delivered: Vec<(String, FileInfo)>,
+    /// See [`super::delegate::Assignment::keeps_state`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) keeps_state: bool,
     /// Tokens of its result that its caller is told at once.
     #[serde(default)]
     pub(super) result_budget: u32,
@@ -116,12 +120,6 @@ impl Child {
             extra: Map::from_iter([("workspaceKey".to_owned(), self.workspace_key.clone().into())]),
         }
     }
-
-    /// What nobody needs of an agent that is over. What it was asked and said last can still be looked at.
-    fn shed(&mut self) {
-        self.base.clear();
-        self.run.told = None;
-    }
 }
 
 impl AgentRun {
@@ -145,6 +143,11 @@ impl AgentRun {
     /// The machine of that agent: a child's, or this one.
     pub fn of_invocation(&self, id: &InvocationId) -> &Self {
         self.children.get(id).map_or(self, |child| &child.run)
+    }
+
+    /// Whether what that agent notes in its private state is kept with the run's files.
+    pub fn keeps_state_of(&self, id: &InvocationId) -> bool {
+        self.children.get(id).is_some_and(|child| child.keeps_state)
     }
 
     /// Whether there is, or was, an agent of that name.
@@ -194,6 +197,7 @@ impl AgentRun {
                 | Input::Compacted(_)
                 | Input::CompactionSkipped
                 | Input::ModelFailed { .. }
+                | Input::AskingStopped { .. }
                 | Input::Rested
                 | Input::CallStarted { .. }
                 | Input::ApprovalAsked { .. }
@@ -227,16 +231,20 @@ impl AgentRun {
                 input: input.clone(),
             };
             let before = child.run.spent.clone();
-            child.run.ceiling = Some(self.left().calls);
+            child.run.ceiling = Some(self.ceiling_for(&child));
             // Ids of calls are the run's.
             std::mem::swap(&mut self.calls, &mut child.run.calls);
             let told = child.run.apply(&stamped).unwrap_or_default();
             std::mem::swap(&mut self.calls, &mut child.run.calls);
             out.extend(told.into_iter().filter_map(|draft| of_child(draft, id)));
+            self.take_private_state(&child, input);
             self.spent.add_of_child(&before, &child.run.spent);
+            let taken = child.run.ceiling.take();
+            self.spent
+                .count_calls_of_tools(taken.into_iter().flat_map(Ceiling::taken));
             // What the run has for all its agents is used up.
             let exhausted = self.spent.exhausted(&self.created.profile);
-            if child.run.phase == Phase::Ready
+            if is_about_to_ask(&child, input)
                 && let Some(why) = exhausted
             {
                 let mut told = Out::new();
@@ -291,7 +299,9 @@ impl AgentRun {
             }
         }
         for child in self.children.values_mut() {
-            child.run.grants.clone_from(&self.grants);
+            if !child.run.is_over() {
+                child.run.grants.clone_from(&self.grants);
+            }
         }
     }
 
@@ -328,7 +338,7 @@ impl AgentRun {
         child.run.at = self.at;
         child.run.cancel_requested(&mut told);
         out.extend(told.into_iter().filter_map(|draft| of_child(draft, id)));
-        self.arrived.push(end_of(id, child));
+        self.arrived.push(child.end(id));
     }
 
     /// What it has come to, once it is over.
@@ -337,7 +347,6 @@ impl AgentRun {
             return;
         }
         if child.status == TaskStatus::Cancelled {
-            child.shed();
             let stopped = InvocationChanged {
                 invocation_id: id.clone(),
                 status: Some("cancelled".to_owned()),
@@ -370,8 +379,7 @@ impl AgentRun {
             _ => RunEventKind::AgentTaskFailed(child.changed(id)),
         };
         out.push(Draft::between(kind, &child.parent, &[id]));
-        self.arrived.push(end_of(id, child));
-        child.shed();
+        self.arrived.push(child.end(id));
     }
 
     /// Words were no end while somebody was at work.
@@ -452,6 +460,26 @@ impl AgentRun {
     }
 }
 
+/// Its next step costs tokens, and what it was fed is no word of a request under way.
+fn is_about_to_ask(child: &Child, input: &Input) -> bool {
+    let leads_on = matches!(
+        input,
+        Input::ContextReady { .. }
+            | Input::ModelAsked { .. }
+            | Input::ModelFailed { .. }
+            | Input::Rested
+            | Input::Compacted(_)
+            | Input::CompactionSkipped
+    );
+    match child.run.phase {
+        Phase::Ready => true,
+        Phase::Asked { .. } | Phase::Resting { .. } | Phase::Compacting(_) => {
+            leads_on && child.run.shares_limits()
+        }
+        _ => false,
+    }
+}
+
 /// What is told of a child: all that it does, and nothing that is the run's.
 fn of_child(mut draft: Draft, id: &InvocationId) -> Option<Draft> {
     let kind = match draft.kind {
@@ -470,32 +498,4 @@ fn of_child(mut draft: Draft, id: &InvocationId) -> Option<Draft> {
         scope.invocation_id.clone_from(id);
     }
     Some(draft)
-}
-
-/// What the caller is told with its next turn, if it does not ask before.
-fn end_of(id: &InvocationId, child: &Child) -> Arc<Observation> {
-    let outcome = match (child.status, &child.error) {
-        (TaskStatus::Completed, _) | (_, None) => Outcome::Success {
-            result: child.report(id),
-            spilled: None,
-        },
-        (TaskStatus::Cancelled, Some(error)) => Outcome::Cancelled {
-            reason: format!("{} ({})", error.message, child.profile_id),
-        },
-        (_, Some(error)) => {
-            let mut message = format!("{} could not do it: {}", child.profile_id, error.message);
-            if !child.delivered.is_empty() {
-                message.push_str("; what it left is in ");
-                message.push_str(&child.folder());
-            }
-            Outcome::Error(Failure {
-                reason: error.reason.clone(),
-                ..Failure::new(ErrorCode::ToolExecutionFailed, message)
-            })
-        }
-    };
-    Arc::new(Observation {
-        task: Some(child.task.to_string()),
-        ..Observation::new("agent.delegate", outcome)
-    })
 }

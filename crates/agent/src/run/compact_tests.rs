@@ -35,6 +35,7 @@ fn too_long() -> Input {
         reason: None,
         retryable: false,
         arrived: None,
+        used: None,
     }
 }
 

@@ -23,6 +23,8 @@ use crate::limits::{
 };
 use crate::workspace::state::{FileChange, FileInfo, How, ReadState};
 
+const MISSING_RETURN: &str = "agent.child_invocation_missing_return";
+
 impl AgentRun {
     pub(super) fn conclude_or_act(&mut self, kind: TurnKind, out: &mut Out) {
         match kind {
@@ -87,7 +89,7 @@ impl AgentRun {
                 None => (message, None),
                 Some(_) => (
                     format!("The agent used all {max} rounds and did not call task.return"),
-                    Some("agent.child_invocation_missing_return".to_owned()),
+                    Some(MISSING_RETURN.to_owned()),
                 ),
             };
             return self.fail(code, message, reason, out);
@@ -125,6 +127,16 @@ impl AgentRun {
         let path = self.capture(out);
         let round = self.spent.rounds;
         self.drifts = self.drifts.saturating_add(1);
+        if self.shares_limits() && self.drifts >= MAX_BARREN_TURNS {
+            return self.fail(
+                ErrorCode::ModelToolCallRequired,
+                format!(
+                    "The agent answered in plain text {MAX_BARREN_TURNS} times in a row and did not call task.return"
+                ),
+                Some(MISSING_RETURN.to_owned()),
+                out,
+            );
+        }
         if self.left().rounds > 0 {
             let max_rounds = self.max_rounds();
             let attempted = DriftRecoveryAttempted {
@@ -229,6 +241,13 @@ impl AgentRun {
             return self.go_on(out);
         }
         self.barren = 0;
+        if self.duty.is_some() && self.is_refused_for_limits() {
+            let message = format!(
+                "The agent has used up the calls that it may make, and did not call task.return ({MAX_BARREN_TURNS} times in a row)"
+            );
+            let reason = Some("agent.tool_budget_exhausted".to_owned());
+            return self.fail(ErrorCode::ToolBudgetExhausted, message, reason, out);
+        }
         let (code, message) = match kind {
             TurnKind::Empty => (
                 ErrorCode::ModelUpstreamInvalidResponse,
@@ -245,6 +264,15 @@ impl AgentRun {
         };
         let message = format!("{message} ({MAX_BARREN_TURNS} times in a row)");
         self.fail(code, message, Some("agent.barren_turns".to_owned()), out);
+    }
+
+    /// Its last calls were made in vain because nothing is left for them.
+    fn is_refused_for_limits(&self) -> bool {
+        let mut calls = self.turn.iter().flat_map(|turn| turn.calls());
+        calls.any(|call| {
+            let code = call.observation().and_then(|seen| seen.error_code());
+            code == Some(ErrorCode::ToolBudgetExhausted)
+        })
     }
 
     fn nudge_with(&mut self, nudge: Nudge) {

@@ -53,6 +53,34 @@ pub struct Assignment {
     pub max_rounds: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_calls: Option<u32>,
+    /// What it notes in its private state stays in the chat. Not of tasks that were given before that was so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_state: bool,
+    #[serde(default, skip_serializing_if = "Edition::is_first")]
+    pub edition: Edition,
+}
+
+/// The rules under which a task is worked on. They have become stricter, and what was begun before is told again as it was.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Edition {
+    #[default]
+    First,
+    /// All limits of a run hold for everybody in it together, and who only talks is stopped.
+    SharedLimits,
+}
+
+impl Edition {
+    /// For tasks that are given now.
+    pub const LATEST: Self = Self::SharedLimits;
+
+    pub(super) fn is_first(&self) -> bool {
+        *self == Self::First
+    }
+
+    pub(super) fn shares_limits(self) -> bool {
+        self >= Self::SharedLimits
+    }
 }
 
 /// What an agent that works for another owes it.
@@ -60,6 +88,8 @@ pub struct Assignment {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Duty {
     pub(super) task: TaskId,
+    #[serde(default, skip_serializing_if = "Edition::is_first")]
+    pub(super) edition: Edition,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) returned: Option<(CallId, Arc<TaskReturn>)>,
 }
@@ -240,6 +270,7 @@ impl AgentRun {
             result: None,
             error: None,
             delivered: Vec::new(),
+            keeps_state: assignment.keeps_state,
             left_out: 0,
             result_budget: self.created.profile.delegation.result_budget_tokens,
             run: Box::new(run),
@@ -308,6 +339,7 @@ impl AgentRun {
         run.grants = self.grants.clone();
         run.duty = Some(Duty {
             task: assignment.task.clone(),
+            edition: assignment.edition,
             returned: None,
         });
         run
@@ -394,6 +426,12 @@ impl AgentRun {
         duty.is_some_and(|duty| duty.returned.is_some())
     }
 
+    /// Of one that works for another: the limits of its caller hold for all who do together.
+    pub(super) fn shares_limits(&self) -> bool {
+        let duty = self.duty.as_ref();
+        duty.is_some_and(|duty| duty.edition.shares_limits())
+    }
+
     /// Whether the agent is to be reminded of `task.return` instead of `workspace.finish`.
     pub fn owes_return(&self) -> bool {
         self.duty.is_some()
@@ -439,6 +477,20 @@ pub(super) fn less(one: &Budget, other: &Budget) -> Budget {
         max_cost: cost,
         max_wall_time_ms: smaller(one.max_wall_time_ms, other.max_wall_time_ms),
         ..one.clone()
+    }
+}
+
+/// What single tools may use of models does not grow either.
+pub(super) fn keep_tool_limits(own: &mut Budget, before: &Budget) {
+    for (tool, most) in &before.max_tokens_per_tool {
+        let limit = own.max_tokens_per_tool.entry(tool.clone());
+        let limit = limit.or_insert(*most);
+        *limit = (*limit).min(*most);
+    }
+    for (tool, most) in &before.max_cost_per_tool {
+        let limit = own.max_cost_per_tool.entry(tool.clone());
+        let limit = limit.or_insert(*most);
+        *limit = limit.min(*most);
     }
 }
 

@@ -38,6 +38,8 @@ fn assignment(call: &str, name: &str) -> Assignment {
         skills: crate::skills::RunSkills::default(),
         max_rounds: None,
         max_calls: None,
+        keeps_state: true,
+        edition: Edition::LATEST,
     }
 }
 
@@ -756,4 +758,28 @@ proptest! {
             prop_assert_eq!(ends.count(), usize::from(child.is_over()), "{:?}", own);
         }
     }
+}
+
+#[test]
+fn a_handover_that_was_agreed_is_taken_back_with_the_run() {
+    let mut scene = boss(json!({}));
+    let past = scene.run.clone();
+    scene
+        .calls(&[native("h", "agent.handoff", json!({}))])
+        .start("h");
+    handoff(&mut scene, "h", "next").unwrap();
+    let agreed = scene.run.handoff.clone();
+    scene.feed(Input::CancelRequested).feed(Input::Stopped);
+    // However the run was left.
+    scene.run.handoff = agreed;
+    let back = RolledBack {
+        rollback_id: "b1".to_owned(),
+        checkpoint: "start".into(),
+        event_seq: 0,
+        scope: Default::default(),
+        reason: None,
+        restored: scene.run.way_back(&past),
+    };
+    scene.feed(Input::RolledBack(Arc::new(back)));
+    assert!(scene.run.handoff.is_none());
 }

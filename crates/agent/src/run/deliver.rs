@@ -7,12 +7,13 @@ use serde_json::{Map, Value as Json, json};
 use super::apply::Out;
 use super::child::Child;
 use super::model::fields;
-use super::{AgentRun, Draft, TaskStatus};
+use super::{AgentRun, Draft, Input, TaskStatus};
 use crate::limits::{
     MAX_DELIVERED_NAMED, MAX_WORKSPACE_BYTES, MAX_WORKSPACE_FILES, MAX_WORKSPACE_PATH_BYTES,
     MAX_WORKSPACE_PATH_SEGMENTS,
 };
-use crate::state::STATE_FOLDER;
+use crate::state::{STATE_FOLDER, private_state_path};
+use crate::workspace::is_below;
 use crate::workspace::state::{FileChange, FileInfo, How, WorkspaceChange};
 
 impl Child {
@@ -200,22 +201,13 @@ impl AgentRun {
         let files = child.run.workspace.files.iter();
         // What an agent keeps for itself is not its caller's.
         let is_new = |path: &str, file: &FileInfo| {
-            !path.starts_with(STATE_FOLDER) && child.base.get(path) != Some(&file.sha256)
+            !is_below(path, STATE_FOLDER) && child.base.get(path) != Some(&file.sha256)
         };
         let changed = files.filter(|(path, file)| is_new(path, file));
         coming.extend(changed.map(|(path, file)| (format!("{folder}{path}"), file.clone())));
         for (path, file) in coming {
-            match self.has_room(&path, &file) {
-                true => {
-                    let change = FileChange {
-                        old: self.workspace.files.get(&path).cloned(),
-                        path: path.clone(),
-                        how: How::Captured,
-                        new: Some(file.clone()),
-                    };
-                    self.change_file(&change);
-                    child.delivered.push((path, file));
-                }
+            match self.takes(&path, &file) {
+                true => child.delivered.push((path, file)),
                 false => child.left_out = child.left_out.saturating_add(1),
             }
         }
@@ -236,6 +228,33 @@ impl AgentRun {
             out.push(Draft::between(kind, &self.invocation, &[]));
         }
         self.checkpoint("task_return", out);
+    }
+
+    /// What a child has noted with the end of a call. It belongs to the agent in this chat, and not to the task: the next one
+    /// of its profile finds it, also beside it. Those of other agents are not touched.
+    pub(super) fn take_private_state(&mut self, child: &Child, input: &Input) {
+        let Input::CallEnded { change, .. } = input else {
+            return;
+        };
+        let path = private_state_path(&child.profile_id);
+        let own = change.files.iter().filter(|file| file.path == path);
+        for file in own.filter(|_| child.keeps_state) {
+            self.change_file(file);
+        }
+    }
+
+    /// Says whether there was room.
+    fn takes(&mut self, path: &str, file: &FileInfo) -> bool {
+        let has_room = self.has_room(path, file);
+        if has_room {
+            self.change_file(&FileChange {
+                old: self.workspace.files.get(path).cloned(),
+                path: path.to_owned(),
+                how: How::Captured,
+                new: Some(file.clone()),
+            });
+        }
+        has_room
     }
 
     fn has_room(&self, path: &str, file: &FileInfo) -> bool {

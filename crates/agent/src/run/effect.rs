@@ -10,6 +10,7 @@ use serde_json::{Map, Value as Json};
 use super::AgentRun;
 use super::apply::Out;
 use super::names::checkpoint_id;
+use crate::limits::MAX_REQUESTS_KNOWN;
 use crate::state::WorldChange;
 use crate::workspace::state::{FileChange, How, WorkspaceChange};
 
@@ -79,6 +80,10 @@ impl AgentRun {
         note: Option<&str>,
         out: &mut Out,
     ) {
+        self.requested.push(request_id.to_owned());
+        if self.requested.len() > MAX_REQUESTS_KNOWN {
+            self.requested.remove(0);
+        }
         self.checkpoint("requested", out);
         let last = out.last_mut().map(|draft| &mut draft.kind);
         if let Some(RunEventKind::CheckpointCreated(created)) = last {

@@ -85,6 +85,11 @@ impl AgentRun {
         changes
     }
 
+    /// What it has left for later runs, unless that was taken back.
+    pub fn kept_state(&self) -> Option<&str> {
+        self.kept_state.as_deref()
+    }
+
     pub(super) fn persist_committed(&mut self, state_id: &str, out: &mut Out) {
         self.kept_state = Some(state_id.to_owned());
         let changes = self.persist_changes();

@@ -55,7 +55,7 @@ impl AgentRun {
     /// What is under way may come to its end; nothing begins.
     fn check_ending(&self, input: &Input) -> Fit {
         match input {
-            Input::Stopped | Input::Recovered => Ok(()),
+            Input::Stopped | Input::Recovered | Input::AskingStopped { .. } => Ok(()),
             Input::CallEnded { call, .. } => self.open_call(call).map(drop),
             Input::TaskEnded { observation, .. } => self.check_task(observation.task.as_deref()),
             Input::CommitResolved { commit, .. } => self.check_published(commit),
@@ -109,7 +109,12 @@ impl AgentRun {
             Input::CheckpointRequested { .. } if self.phase == Phase::Preparing => {
                 Err(settled("has only begun"))
             }
-            Input::CheckpointRequested { .. } => Ok(()),
+            Input::CheckpointRequested { request_id, .. } => {
+                match self.requested.contains(request_id) {
+                    true => Err(Misfit::already("This checkpoint was made")),
+                    false => Ok(()),
+                }
+            }
             Input::ModelAsked {
                 keep,
                 add,
@@ -133,6 +138,9 @@ impl AgentRun {
             }
             Input::ModelReplied(_) | Input::ModelFailed { .. } => {
                 self.check_phase(matches!(self.phase, Phase::Asked { .. }))
+            }
+            Input::AskingStopped { .. } => {
+                self.check_phase(self.is_asked() || self.compacting().is_some())
             }
             Input::Rested => self.check_phase(matches!(self.phase, Phase::Resting { .. })),
             Input::CallStarted { call, .. } => self.check_allowed(call),

@@ -60,6 +60,7 @@ impl AgentRun {
         let mut here = self.clone();
         here.close_quietly(BRANCHED_OFF);
         here.cancel_tasks(BRANCHED_OFF, &mut Vec::new());
+        here.arrived.extend(self.ends_of_children(BRANCHED_OFF));
         Forked {
             run: self.run_id().clone(),
             checkpoint,

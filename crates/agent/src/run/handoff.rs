@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 
 use super::apply::Out;
-use super::delegate::{Assignment, less};
+use super::delegate::{Assignment, keep_tool_limits, less};
 use super::fit::Fit;
 use super::model::fields;
 use super::state::Phase;
@@ -192,6 +192,12 @@ impl AgentRun {
         let mut profile = to.profile.clone();
         // What the run may cost does not grow with the number of those who have it.
         profile.agent.budget = less(&profile.agent.budget, &self.created.profile.agent.budget);
+        if to.edition.shares_limits() {
+            keep_tool_limits(
+                &mut profile.agent.budget,
+                &self.created.profile.agent.budget,
+            );
+        }
         let mut created = self.created_for(to, profile);
         created.generation_intent = self.created.generation_intent.clone();
         self.created = Arc::new(created);

@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 
 use super::{
     AnsweredBy, Assignment, AwaitMode, Compaction, Edit, Forked, ModelTurn, ModelUse, Oversize,
-    Question, Remember, RolledBack, TaskReturn,
+    Question, Remember, RolledBack, TaskReturn, Wanted,
 };
 use crate::AgentProfile;
 use crate::skills::RunSkills;
@@ -94,6 +94,14 @@ pub enum Input {
         retryable: bool,
         /// What of an answer had come before it broke off.
         arrived: Option<String>,
+        /// What it took all the same.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        used: Option<ModelUse>,
+    },
+    /// A request was given up in the middle, because the run is being stopped or nobody drives it any more. What it took.
+    AskingStopped {
+        used: ModelUse,
+        wanted: Wanted,
     },
     /// The pause before the next attempt is over.
     Rested,

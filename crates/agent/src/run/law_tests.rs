@@ -197,6 +197,7 @@ fn onward(run: &AgentRun, by: u8, n: usize) -> Option<Input> {
             reason: None,
             retryable: false,
             arrived: None,
+            used: None,
         },
         Step::Deliberate { .. } if by % 10 == 9 => model_down(by % 20 == 9),
         Step::Deliberate { .. } => Input::ModelReplied(Arc::new(reply(by))),

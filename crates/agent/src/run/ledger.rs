@@ -57,6 +57,15 @@ pub struct ModelUse {
     pub unpriced: u32,
 }
 
+/// What a model is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wanted {
+    Reply,
+    /// Of what is too long.
+    Summary,
+}
+
 impl ModelUse {
     /// One request, or several that were counted together.
     pub fn of(requests: u32, usage: &Json, cost: Option<f64>) -> Self {

@@ -6,6 +6,7 @@
 mod apply;
 pub mod approval;
 mod calls;
+mod ceiling;
 mod child;
 mod commit;
 pub mod compact;
@@ -22,6 +23,7 @@ mod guidance;
 mod handoff;
 pub mod input;
 mod ledger;
+mod leftover;
 mod model;
 pub mod names;
 mod plan;
@@ -36,16 +38,17 @@ pub mod told;
 pub mod turn;
 mod waiting;
 
-pub use approval::{AnsweredBy, Asked, Edit, Question, Remember};
+pub use approval::{Answer, AnsweredBy, Asked, Edit, Question, Remember};
+pub use ceiling::Allowance;
 pub use child::{Child, TaskStatus};
 pub use commit::{Commit, CommitAnswer};
 pub use compact::{Compacting, Compaction, Dropped, Oversize, SummaryBy};
-pub use delegate::{Assignment, ReturnStatus, ReturnedArtifact, TaskReturn};
+pub use delegate::{Assignment, Edition, ReturnStatus, ReturnedArtifact, TaskReturn};
 pub use fork::Forked;
 pub use guidance::Guidance;
 pub use handoff::Past;
 pub use input::{Created, Input, Stamped};
-pub use ledger::{ModelUse, ToolSpent, Used};
+pub use ledger::{ModelUse, ToolSpent, Used, Wanted};
 pub use rollback::{Published, Restored, RolledBack, SetBack};
 pub use spent::{Left, Spent};
 pub use state::{AgentRun, OpenTask, RunFailure};
@@ -72,6 +75,8 @@ mod guidance_tests;
 #[cfg(test)]
 mod law_tests;
 #[cfg(test)]
+mod limits_tests;
+#[cfg(test)]
 mod loop_tests;
 #[cfg(test)]
 mod recover_tests;
@@ -79,3 +84,5 @@ mod recover_tests;
 mod rollback_tests;
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+mod together_tests;

@@ -63,6 +63,9 @@ impl AgentRun {
             extra: Map::new(),
         };
         out.push(RunEventKind::ModelRequestCreated(created).into());
+        if self.is_out_for_all() {
+            return self.begin_attempt(1, out);
+        }
         match oversize {
             None => self.begin_attempt(1, out),
             Some(oversize) => self.begin_compaction(1, Some(*oversize), None),
@@ -72,6 +75,11 @@ impl AgentRun {
     /// The same request once more, or for the first time.
     pub(super) fn begin_attempt(&mut self, attempt: u32, out: &mut Out) {
         self.phase = Phase::Asked { attempt };
+        if self.is_out_for_all()
+            && let Some(why) = self.spent.exhausted(&self.created.profile)
+        {
+            return self.fail(why.code, why.message, why.reason, out);
+        }
         let started = ModelCallAttempt {
             round: self.spent.rounds,
             invocation_id: InvocationId::root(),
@@ -80,6 +88,13 @@ impl AgentRun {
             extra: Map::new(),
         };
         out.push(RunEventKind::ModelCallAttemptStarted(started).into());
+    }
+
+    /// Those who work for it have used up what is left to everybody, after it was decided that the model is asked.
+    fn is_out_for_all(&self) -> bool {
+        let mut children = self.children.values();
+        children.any(|child| child.run().shares_limits())
+            && self.spent.exhausted(&self.created.profile).is_some()
     }
 
     pub(super) fn model_failed(

@@ -9,6 +9,7 @@ use innkeeper_protocol::{
 };
 use serde_json::{Map, Value as Json};
 
+use super::ceiling::Ceiling;
 use super::fit::{FINISH_LAST, TOOL_AFTER_FINISH};
 use super::names::call_key;
 use super::spent::alike;
@@ -44,12 +45,29 @@ pub(super) struct Plan {
 }
 
 /// The calls of one reply so far.
-#[derive(Default)]
-struct Taken {
+struct Taken<'t> {
+    /// That has them.
+    turn: &'t ModelTurn,
     /// Refused ones included.
     seen: u32,
     runs: u32,
     provider_ids: HashSet<String>,
+}
+
+impl<'t> Taken<'t> {
+    fn of(turn: &'t ModelTurn) -> Self {
+        Self {
+            turn,
+            seen: 0,
+            runs: 0,
+            provider_ids: HashSet::new(),
+        }
+    }
+
+    /// Which tool is called, as it calls itself.
+    fn meant<'n>(&'n self, written: &'n str) -> &'n str {
+        self.turn.meant.get(written).map_or(written, String::as_str)
+    }
 }
 
 impl AgentRun {
@@ -66,7 +84,7 @@ impl AgentRun {
                 "A tool call of the reply has no readable name; call again with the tool's name and one JSON object",
             ));
         }
-        let mut taken = Taken::default();
+        let mut taken = Taken::of(turn);
         let mut blocks: Vec<_> = reply
             .blocks
             .iter()
@@ -89,7 +107,12 @@ impl AgentRun {
         }
     }
 
-    fn plan_block(&mut self, block: &Block<'_>, cut_off: bool, taken: &mut Taken) -> PlannedBlock {
+    fn plan_block(
+        &mut self,
+        block: &Block<'_>,
+        cut_off: bool,
+        taken: &mut Taken<'_>,
+    ) -> PlannedBlock {
         let mut notes = Observation::of_block(block);
         let is_native = matches!(block.protocol, Protocol::Native(_));
         let is_cut = cut_off && block.is_runnable() && is_unfinished(block);
@@ -122,7 +145,7 @@ impl AgentRun {
                 let refusal = self.refusal(call, taken);
                 if refusal.is_none() {
                     taken.runs += 1;
-                    self.spent.count_call(&self.created.profile, &call.tool);
+                    self.count_call(taken.meant(&call.tool));
                 }
                 self.planned(call, refusal, taken)
             })
@@ -137,7 +160,7 @@ impl AgentRun {
     }
 
     /// Why a call is not run, if it is not.
-    fn refusal(&self, call: &ToolCallRequest<'_>, taken: &Taken) -> Option<Failure> {
+    fn refusal(&self, call: &ToolCallRequest<'_>, taken: &Taken<'_>) -> Option<Failure> {
         let refused = |code, reason: &str, message: String| {
             Some(Failure {
                 reason: Some(reason.to_owned()),
@@ -160,12 +183,13 @@ impl AgentRun {
                 format!("A reply may make {MAX_CALLS_PER_TURN} calls; make the rest in the next"),
             );
         }
-        if let Some(failure) = self.not_for_children(&call.tool) {
+        let tool = taken.meant(&call.tool);
+        if let Some(failure) = self.not_for_children(tool) {
             return Some(failure);
         }
         let profile = &self.created.profile;
-        let is_closing = CLOSING.iter().any(|name| alike(name, &call.tool));
-        let is_under_ceiling = self.ceiling.is_none_or(|most| taken.runs < most);
+        let is_closing = CLOSING.iter().any(|name| alike(name, tool));
+        let is_under_ceiling = self.ceiling.as_ref().is_none_or(Ceiling::has_calls);
         if !is_closing && (self.left().calls == 0 || !is_under_ceiling) {
             return refused(
                 ErrorCode::ToolBudgetExhausted,
@@ -182,15 +206,19 @@ impl AgentRun {
                 },
             );
         }
-        if let Some((name, 0)) = self.spent.left_of_tool(profile, &call.tool) {
+        let of_caller = self.ceiling.as_ref();
+        let own = self.spent.left_of_tool(profile, tool);
+        let own = own.filter(|(_, left)| *left == 0).map(|(name, _)| name);
+        if let Some(name) = own.or_else(|| of_caller?.forbids(tool)) {
             return refused(
                 ErrorCode::ToolBudgetExhausted,
                 "agent.tool_budget_exhausted",
                 format!("This run may not call {name} any more"),
             );
         }
-        let (tokens, cost) = self.spent.left_for_tool(profile, &call.tool);
-        if tokens == Some(0) || cost.is_some_and(|cost| cost <= 0.0) {
+        let (tokens, cost) = self.spent.left_for_tool(profile, tool);
+        let is_spent = tokens == Some(0) || cost.is_some_and(|cost| cost <= 0.0);
+        if is_spent || of_caller.is_some_and(|most| most.has_no_models(tool)) {
             return refused(
                 ErrorCode::ToolBudgetExhausted,
                 "agent.tool_model_budget_exhausted",
@@ -203,11 +231,19 @@ impl AgentRun {
         None
     }
 
+    /// Before it runs: what is taken of a limit is nobody else's any more.
+    fn count_call(&mut self, tool: &str) {
+        self.spent.count_call(&self.created.profile, tool);
+        if let Some(ceiling) = &mut self.ceiling {
+            ceiling.take(tool);
+        }
+    }
+
     fn planned(
         &mut self,
         call: &ToolCallRequest<'_>,
         refusal: Option<Failure>,
-        taken: &mut Taken,
+        taken: &mut Taken<'_>,
     ) -> PlannedCall {
         taken.seen += 1;
         let provider_id = call.call_id.as_deref().map(str::to_owned);
@@ -230,6 +266,7 @@ impl AgentRun {
             provider_id,
             index: call.index,
             tool: call.tool.to_string(),
+            meant: taken.turn.meant.get(call.tool.as_ref()).cloned(),
             arguments: Arc::new(written(call)),
             state,
             asked: Vec::new(),
@@ -261,7 +298,7 @@ fn refuse_early_finish(planned: &mut [PlannedBlock], written: &[Block<'_>]) {
     for (planned, written) in planned.iter_mut().zip(written).rev() {
         let mut has_refused = false;
         for call in planned.calls.iter_mut().rev().filter(|call| call.is_open()) {
-            let is_last = LAST.iter().any(|name| alike(name, &call.tool));
+            let is_last = LAST.iter().any(|name| alike(name, call.meant()));
             if !is_followed || !is_last {
                 is_followed = true;
                 continue;

@@ -11,9 +11,9 @@ use innkeeper_protocol::event::{
     RunEventKind, RunRolledBack, RunStatus, WithdrawStrategy, WithdrawnCommit,
 };
 use innkeeper_protocol::{ErrorCode, Observation, Outcome};
-use innkeeper_store::BlobId;
+use innkeeper_store::{BlobId, GrantKey};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::apply::Out;
 use super::commit::CommitAnswer;
@@ -68,6 +68,9 @@ pub struct Restored {
     /// What was published by then.
     confirmed: Vec<CommitId>,
     kept_state: Option<String>,
+    /// What people had allowed for the run by then. Journals of earlier versions do not say: there all of it stays allowed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    grants: Option<Vec<GrantKey>>,
     stage: Stage,
     rounds: u32,
 }
@@ -130,13 +133,7 @@ impl AgentRun {
                 ..Observation::new(open.tool.as_str(), Outcome::Cancelled { reason })
             })
         }));
-        arrived.extend(past.open_children().map(|child| {
-            let reason = TAKEN_BACK.to_owned();
-            Arc::new(Observation {
-                task: Some(child.task.to_string()),
-                ..Observation::new("agent.delegate", Outcome::Cancelled { reason })
-            })
-        }));
+        arrived.extend(past.ends_of_children(TAKEN_BACK));
         Restored {
             invocation: Some(past.invocation.clone()),
             from: self.place(),
@@ -151,6 +148,7 @@ impl AgentRun {
             dropped: past.dropped.clone(),
             confirmed: past.commits().map(|known| known.commit.clone()).collect(),
             kept_state: past.kept_state.clone(),
+            grants: Some(past.grants.clone()),
             stage: past.phase.stage(),
             rounds: self.replies().saturating_sub(past.replies()),
         }
@@ -160,6 +158,11 @@ impl AgentRun {
     pub fn published_since(&self, past: &Self) -> Vec<&Commit> {
         let is_known = |commit: &&Commit| past.commits().any(|known| known.commit == commit.commit);
         self.commits().filter(|commit| !is_known(commit)).collect()
+    }
+
+    /// What people have allowed for the run since then.
+    pub fn granted_since(&self, past: &Self) -> Vec<GrantKey> {
+        not_in(&self.grants, &past.grants)
     }
 
     /// What the model must be told of where it is.
@@ -233,6 +236,7 @@ impl AgentRun {
         let state = self.kept_state.take();
         self.kept_state = restored.kept_state.clone();
         self.restore(restored);
+        let ungranted = self.restore_grants(restored);
         self.set_back = Some(self.to_be_told(back));
         self.rollbacks = self.rollbacks.saturating_add(1);
         let is_withdrawn = |state: &String| {
@@ -250,7 +254,7 @@ impl AgentRun {
             files,
             withdrawn_commits: withdrawn,
             withdrawn_state_id: state.filter(is_withdrawn),
-            extra: Map::new(),
+            extra: told_grants(&ungranted),
         };
         out.push(RunEventKind::RunRolledBack(told).into());
         self.checkpoint("rollback", out);
@@ -291,6 +295,20 @@ impl AgentRun {
         self.barren = 0;
         self.drifts = 0;
         self.close_quietly(TAKEN_BACK);
+    }
+
+    /// Whoever allowed something for the run after that moment is asked again. Its agents share what is allowed, also those
+    /// that are over.
+    fn restore_grants(&mut self, restored: &Restored) -> Vec<GrantKey> {
+        let Some(grants) = &restored.grants else {
+            return Vec::new();
+        };
+        let gone = not_in(&self.grants, grants);
+        self.grants.clone_from(grants);
+        for child in self.children.values_mut() {
+            child.run.grants.clone_from(grants);
+        }
+        gone
     }
 
     /// Answers what was open then, so that no call is without its result. Nothing is told: what came of these calls is in
@@ -404,6 +422,20 @@ impl AgentRun {
                 .collect(),
         }
     }
+}
+
+fn not_in(grants: &[GrantKey], others: &[GrantKey]) -> Vec<GrantKey> {
+    let news = grants.iter().filter(|key| !others.contains(key));
+    news.cloned().collect()
+}
+
+fn told_grants(gone: &[GrantKey]) -> Map<String, Json> {
+    let told = gone.iter().map(
+        |key| json!({"tool": key.tool, "source": key.source, "actor": key.actor, "rule": key.rule}),
+    );
+    let told: Vec<Json> = told.collect();
+    let told = (!told.is_empty()).then(|| ("withdrawnGrants".to_owned(), told.into()));
+    told.into_iter().collect()
 }
 
 fn restore_files(workspace: &mut WorkspaceState, restored: &Restored) -> RolledBackFiles {

@@ -306,6 +306,95 @@ fn a_call_that_was_open_then_is_answered_and_a_task_has_ended() {
     assert!(scene.run.open_tasks().is_empty());
 }
 
+#[test]
+fn a_checkpoint_that_is_asked_for_twice_is_made_once() {
+    let mut scene = Scene::chat(json!({}));
+    let request = |id: &str| Input::CheckpointRequested {
+        request_id: id.to_owned(),
+        note: None,
+    };
+    scene.feed(request("r1"));
+    assert_eq!(scene.refuses(request("r1")), Why::Already);
+    for number in 0..crate::limits::MAX_REQUESTS_KNOWN {
+        scene.feed(request(&format!("x{number}")));
+    }
+    let made = crate::limits::MAX_REQUESTS_KNOWN + 1;
+    assert_eq!(scene.run.workspace().checkpoints, made as u64);
+    let again = serde_json::to_value(&scene.run).unwrap();
+    let again: AgentRun = serde_json::from_value(again).unwrap();
+    assert!(again == scene.run);
+}
+
+fn allowed_for_run(scene: &mut Scene, call: &str) {
+    scene.calls(&[native(call, "pay", json!({"n": call}))]);
+    scene.feed(Input::ApprovalAsked {
+        call: call.into(),
+        approval_id: format!("approval_{call}"),
+        reason: None,
+        expires_at: None,
+        question: Some(Arc::new(Question {
+            tool: "pay".to_owned(),
+            source: "builtin".to_owned(),
+            description: String::new(),
+            arguments: json!({}),
+            rule: "careful".to_owned(),
+            says: Some(format!("tool=pay {call}")),
+            user: "default".to_owned(),
+            actor: "agent:writer".to_owned(),
+            project: "default".to_owned(),
+            may_edit: false,
+        })),
+    });
+    scene.feed(Input::ApprovalAnswered {
+        call: call.into(),
+        approved: true,
+        reason: None,
+        approval_id: None,
+        remember: Remember::Run,
+        edit: None,
+        by: AnsweredBy::Person,
+    });
+    scene.start(call).end(call).block_end();
+}
+
+fn rules(scene: &Scene) -> Vec<&str> {
+    let grants = scene.run.grants().iter();
+    grants.map(|key| key.rule.as_str()).collect()
+}
+
+#[test]
+fn what_was_allowed_for_the_run_since_then_is_asked_again() {
+    let mut scene = Scene::chat(json!({}));
+    allowed_for_run(&mut scene, "p1");
+    writes(&mut scene, "c1", "output/main.md", "one");
+    allowed_for_run(&mut scene, "p2");
+    scene.says("Done").persist();
+    assert_eq!(rules(&scene), ["tool=pay p1", "tool=pay p2"]);
+    let input = back(&scene, "cp_000001", RollbackScope::Workspace);
+    // Journals of earlier versions do not say what was allowed then: there it all stays.
+    let Input::RolledBack(newer) = &input else {
+        panic!("no rollback");
+    };
+    let mut older = serde_json::to_value(&**newer).unwrap();
+    older["restored"].as_object_mut().unwrap().remove("grants");
+    let older: RolledBack = serde_json::from_value(older).unwrap();
+    let mut before = Scene::chat(json!({}));
+    before.run = scene.run.clone();
+    before.feed(Input::RolledBack(Arc::new(older)));
+    assert_eq!(rules(&before), ["tool=pay p1", "tool=pay p2"]);
+
+    scene.feed(input);
+    assert_eq!(rules(&scene), ["tool=pay p1"]);
+    let told = &rolled_back(&scene).extra["withdrawnGrants"];
+    assert_eq!(told.as_array().unwrap().len(), 1, "{told}");
+    assert_eq!(told[0]["rule"], "tool=pay p2");
+    // Undone, it is allowed as it was.
+    let input = back(&scene, "cp_000002", RollbackScope::Workspace);
+    scene.feed(input);
+    assert_eq!(rules(&scene), ["tool=pay p1", "tool=pay p2"]);
+    assert!(!rolled_back(&scene).extra.contains_key("withdrawnGrants"));
+}
+
 /// Two messages, the second one the work of two commits.
 fn published() -> Scene {
     let mut scene = Scene::writer(json!({}));

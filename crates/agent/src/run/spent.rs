@@ -6,7 +6,7 @@ use innkeeper_protocol::ErrorCode;
 use serde::{Deserialize, Serialize};
 
 use super::Compaction;
-use super::ledger::{ModelUse, ToolSpent, Used, dollars, tokens};
+use super::ledger::{ModelUse, ToolSpent, Used, Wanted, dollars, tokens};
 use super::state::RunFailure;
 use crate::AgentProfile;
 use crate::limits::MAX_COUNTED_TOOLS;
@@ -119,7 +119,7 @@ impl Spent {
         } else if left.wall_time_ms == Some(0) {
             let max = budget.max_wall_time_ms.unwrap_or_default();
             let message = format!(
-                "The run has worked for {} ms, and its profile gives it {max}; resume it to grant as much again, or raise agent.budget.maxWallTimeMs",
+                "The run has used its time: it worked for {} ms, and its profile gives it {max}; resume it to grant as much again, or raise agent.budget.maxWallTimeMs",
                 self.worked_ms
             );
             ("agent.time_budget_exhausted", message)
@@ -153,7 +153,16 @@ impl Spent {
         }
     }
 
-    /// What an agent has used that works for this one is used of the same.
+    /// Calls of agents that work for this one, by the names under which its own profile limits them.
+    pub(super) fn count_calls_of_tools(&mut self, calls: impl Iterator<Item = (String, u32)>) {
+        for (name, count) in calls {
+            let own = self.calls_per_tool.entry(name).or_default();
+            *own = own.saturating_add(count);
+        }
+    }
+
+    /// What an agent has used that works for this one is used of the same; how often it called single tools is counted
+    /// apart.
     pub(super) fn add_of_child(&mut self, before: &Self, after: &Self) {
         self.tokens = self
             .tokens
@@ -222,6 +231,13 @@ impl Spent {
         let used = ModelUse::of(*requests, usage, *cost);
         self.count_model(agent, &used);
         self.compaction.add(&used);
+    }
+
+    pub(super) fn count_given_up(&mut self, agent: &str, used: &ModelUse, wanted: Wanted) {
+        self.count_model(agent, used);
+        if wanted == Wanted::Summary {
+            self.compaction.add(used);
+        }
     }
 
     /// What a call took until it ended, and what it asked of models while it ran.

@@ -81,6 +81,7 @@ impl AgentRun {
             rollbacks: 0,
             kept_state: None,
             grants: Vec::new(),
+            requested: Vec::new(),
         }
     }
 

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::apply::millis_between;
+use super::ceiling::Ceiling;
 use super::child::Child;
 use super::commit::Commit;
 use super::compact::{Compacting, Dropped};
@@ -95,6 +96,9 @@ pub struct AgentRun {
     /// Answers that people gave for the whole run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) grants: Vec<GrantKey>,
+    /// The checkpoints that were asked for last, by their requests, the newest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) requested: Vec<String>,
 
     /// Which agent has the run now.
     #[serde(default = "InvocationId::root", skip_serializing_if = "is_root")]
@@ -102,9 +106,9 @@ pub struct AgentRun {
     /// It is no run by itself: somebody waits for what it returns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) duty: Option<Duty>,
-    /// Calls that are left to everybody in the run it works for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) ceiling: Option<u32>,
+    /// What is left to everybody in the run it works for, as long as it is fed.
+    #[serde(skip)]
+    pub(super) ceiling: Option<Ceiling>,
     /// Agents that work, or worked, on a task for it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) children: BTreeMap<InvocationId, Child>,
@@ -189,7 +193,11 @@ pub(super) enum Stage {
 #[serde(rename_all = "camelCase")]
 pub struct OpenTask {
     pub call: CallId,
+    /// As the model wrote it.
     pub tool: String,
+    /// Which tool that is, where it calls itself otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meant: Option<String>,
     pub arguments: Arc<Json>,
     /// May be begun anew where the process that ran it is gone.
     pub idempotent: bool,

@@ -99,6 +99,7 @@ pub(super) fn model_down(retryable: bool) -> Input {
         reason: None,
         retryable,
         arrived: None,
+        used: None,
     }
 }
 
@@ -129,7 +130,7 @@ pub(super) fn task_ended(task: &str) -> Input {
 }
 
 /// A summary of what stands before `up_to`, by a model that took 40 tokens for it.
-pub(super) fn compaction(up_to: usize, kept: &[usize]) -> Compaction {
+pub(crate) fn compaction(up_to: usize, kept: &[usize]) -> Compaction {
     Compaction {
         up_to,
         kept: kept.to_vec(),

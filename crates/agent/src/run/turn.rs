@@ -1,5 +1,6 @@
 //! One turn: what the model said, and what becomes of its calls.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use innkeeper_protocol::event::CallId;
@@ -36,6 +37,9 @@ pub struct ModelTurn {
     /// How often models were asked for it, and how often nobody knows for what price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<(u32, u32)>,
+    /// Tools by the names under which it calls them, where they call themselves otherwise.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub meant: BTreeMap<String, String>,
 }
 
 impl ModelTurn {
@@ -135,6 +139,9 @@ pub struct PlannedCall {
     pub index: u32,
     /// As the model wrote it.
     pub tool: String,
+    /// Which tool that is, where it calls itself otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meant: Option<String>,
     /// As written, by name; for the journal and for the guard against repetition.
     pub arguments: Arc<Json>,
     pub state: CallState,
@@ -144,6 +151,11 @@ pub struct PlannedCall {
 }
 
 impl PlannedCall {
+    /// The tool as it calls itself, as far as that is known.
+    pub fn meant(&self) -> &str {
+        self.meant.as_deref().unwrap_or(&self.tool)
+    }
+
     pub fn observation(&self) -> Option<&Arc<Observation>> {
         match &self.state {
             CallState::Ended { observation, .. } => Some(observation),

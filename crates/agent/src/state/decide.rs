@@ -1,7 +1,7 @@
 //! What comes of changes to a state: all of them or none, held to the schema. Pure.
 
 use innkeeper_tools::ToolError;
-use innkeeper_tools::builtin::state::{Change, StateScope, Updated, apply, look_up};
+use innkeeper_tools::builtin::state::{Change, StateScope, Updated, apply, look_up, read_json};
 use serde_json::{Map, Value as Json};
 
 use super::difference::{StateChange, differences};
@@ -46,15 +46,15 @@ pub(super) fn decide(
     schema: Option<&Json>,
     changes: &[Change],
 ) -> Result<Decided, ToolError> {
-    let meant: Vec<Change> = changes
+    let meant = changes
         .iter()
         .map(|change| read_like(change, look_up(state, change.path()).ok()))
-        .collect();
+        .collect::<Result<Vec<Change>, _>>()?;
     let value = match held(scope, state, schema, &meant) {
         // Text that was meant as JSON, where only that fits.
         Err(error) if error.reason.as_deref() == Some(VIOLATION) => {
-            let read: Vec<Change> = meant.iter().map(read_as_json).collect();
-            held(scope, state, schema, &read).map_err(|_| error)?
+            let read: Result<Vec<Change>, _> = meant.iter().map(read_as_json).collect();
+            held(scope, state, schema, &read?).map_err(|_| error)?
         }
         held => held?,
     };
@@ -90,28 +90,29 @@ fn held(
 
 /// Many models can write nothing but text. In the place of a number, a truth value, a list or an object, a text that reads as
 /// one is taken for it.
-fn read_like(change: &Change, there: Option<&Json>) -> Change {
+fn read_like(change: &Change, there: Option<&Json>) -> Result<Change, ToolError> {
     let (Change::Set(path, Json::String(text)), Some(there)) = (change, there) else {
-        return change.clone();
+        return Ok(change.clone());
     };
-    match serde_json::from_str::<Json>(text) {
-        Ok(read) if !there.is_string() && kind(&read) == kind(there) => {
-            Change::Set(path.clone(), read)
-        }
-        _ => change.clone(),
+    if there.is_string() {
+        return Ok(change.clone());
     }
+    Ok(match read_json(text)? {
+        Some(read) if kind(&read) == kind(there) => Change::Set(path.clone(), read),
+        _ => change.clone(),
+    })
 }
 
-fn read_as_json(change: &Change) -> Change {
+fn read_as_json(change: &Change) -> Result<Change, ToolError> {
     let read = |value: &Json| match value {
-        Json::String(text) => serde_json::from_str(text).unwrap_or_else(|_| value.clone()),
-        value => value.clone(),
+        Json::String(text) => Ok(read_json(text)?.unwrap_or_else(|| value.clone())),
+        value => Ok::<_, ToolError>(value.clone()),
     };
-    match change {
-        Change::Set(path, value) => Change::Set(path.clone(), read(value)),
-        Change::Append(path, value) => Change::Append(path.clone(), read(value)),
+    Ok(match change {
+        Change::Set(path, value) => Change::Set(path.clone(), read(value)?),
+        Change::Append(path, value) => Change::Append(path.clone(), read(value)?),
         Change::Remove(_) | Change::Merge(..) | Change::Increment(..) => change.clone(),
-    }
+    })
 }
 
 fn kind(value: &Json) -> u8 {

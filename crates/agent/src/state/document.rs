@@ -21,10 +21,14 @@ pub(super) struct PrivateDocument {
     pub(super) history: Vec<StateVersion>,
 }
 
+/// Ids of profiles are names of files too.
+pub(crate) fn private_state_path(profile: &ProfileId) -> String {
+    format!("{STATE_FOLDER}/{profile}.json")
+}
+
 impl PrivateDocument {
-    /// Ids of profiles are names of files too.
     pub(super) fn path(profile: &ProfileId) -> String {
-        format!("{STATE_FOLDER}/{profile}.json")
+        private_state_path(profile)
     }
 
     /// Whose it is, where a path is that of one.

@@ -47,12 +47,6 @@ impl KeptStates {
         }
     }
 
-    /// The id of what the run begun last has left to the chat. Ids of runs tell when they were begun.
-    pub async fn newest(&self, workspace: &WorkspaceId) -> Result<Option<String>, ToolError> {
-        let ids = self.states.list(workspace).await.map_err(storage)?;
-        Ok(ids.into_iter().max())
-    }
-
     /// Those of all agents, in what a run has left.
     pub async fn list(
         &self,
@@ -135,6 +129,43 @@ impl KeptStates {
         brought.map_err(storage)?;
         self.states.save(left).await.map_err(storage)?;
         Ok(answer)
+    }
+
+    /// Those of the states in which there is one of this agent.
+    pub async fn holding(
+        &self,
+        workspace: &WorkspaceId,
+        profile: &ProfileId,
+        state_ids: &[String],
+    ) -> Result<Vec<String>, ToolError> {
+        let path = PrivateDocument::path(profile);
+        let mut holding = Vec::new();
+        for id in state_ids {
+            let state = self.states.load(workspace, id).await.map_err(storage)?;
+            if state.is_some_and(|state| state.files.contains_key(&path)) {
+                holding.push(id.clone());
+            }
+        }
+        Ok(holding)
+    }
+
+    /// Takes the private state of an agent out of them: whoever goes on from there begins with what its profile says. Whoever
+    /// calls it holds the home.
+    pub async fn forget(
+        &self,
+        workspace: &WorkspaceId,
+        profile: &ProfileId,
+        state_ids: &[String],
+    ) -> Result<(), ToolError> {
+        let path = PrivateDocument::path(profile);
+        for id in state_ids {
+            let state = self.states.load(workspace, id).await.map_err(storage)?;
+            if let Some(mut state) = state.filter(|state| state.files.contains_key(&path)) {
+                state.files.remove(&path);
+                self.states.save(state).await.map_err(storage)?;
+            }
+        }
+        Ok(())
     }
 
     async fn left(

@@ -29,7 +29,7 @@ use crate::workspace::Workspaces;
 
 pub use desk::{StateDesk, WorldChange};
 pub use difference::{StateChange, differences};
-pub(crate) use document::STATE_FOLDER;
+pub(crate) use document::{STATE_FOLDER, private_state_path};
 pub use kept::{KeptState, KeptStates};
 pub use version::{Author, StateVersion};
 pub use world::{WorldView, Worlds};

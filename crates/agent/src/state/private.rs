@@ -36,9 +36,10 @@ impl StateHome for PrivateStates {
         expected: Option<u64>,
     ) -> Result<Updated, ToolError> {
         let place = self.0.desk(call)?;
-        let (session, desk) = (&place.session, place.session.door()?.states());
+        let desk = place.session.door()?.states();
+        let session = home(&place.session)?;
         let _writing = session.writing().await;
-        let document = document(session, &desk).await?;
+        let document = document(&place.session, &desk).await?;
         if let Some(expected) = expected.filter(|expected| *expected != document.version) {
             let changed = changed_since(&document.history, expected);
             return Err(version_conflict(
@@ -84,10 +85,17 @@ impl StateHome for PrivateStates {
     }
 }
 
+/// Whose files it is among.
+fn home(session: &Arc<WorkspaceSession>) -> Result<Arc<WorkspaceSession>, ToolError> {
+    let shared = session.door()?.private_home();
+    Ok(shared.unwrap_or_else(|| session.clone()))
+}
+
 pub(super) async fn document(
-    session: &WorkspaceSession,
+    session: &Arc<WorkspaceSession>,
     desk: &StateDesk,
 ) -> Result<PrivateDocument, ToolError> {
+    let session = home(session)?;
     let path = PrivateDocument::path(&desk.profile);
     match session.file(&path) {
         None => Ok(PrivateDocument::initial(desk.initial.clone())),
@@ -102,7 +110,7 @@ impl StateDesk {
     /// The private state of the run as it is now, with what open calls have done.
     pub(crate) async fn private_state(
         &self,
-        session: &WorkspaceSession,
+        session: &Arc<WorkspaceSession>,
     ) -> Result<serde_json::Value, ToolError> {
         Ok(document(session, self).await?.value)
     }

@@ -108,10 +108,11 @@ impl Worlds {
                 world.schema.as_ref(),
                 changes,
             )?;
-            if decided.changes.is_empty() {
+            let is_same = decided.changes.is_empty();
+            if is_same && request.is_none() {
                 return Ok(decided.answer(world.version));
             }
-            let version = world.version.saturating_add(1);
+            let version = world.version.saturating_add(u64::from(!is_same));
             let answer = decided.answer(version);
             let record = StateVersion {
                 version,
@@ -128,7 +129,12 @@ impl Worlds {
                     .clone()
                     .map(|request| (request, json!(answer).to_string().into())),
             };
-            match self.store.update(update).await.map_err(storage)? {
+            // That nothing came of it is an answer too, whatever others do before it is asked for again.
+            let updated = match is_same {
+                true => self.store.remember(update).await,
+                false => self.store.update(update).await,
+            };
+            match updated.map_err(storage)? {
                 WorldUpdated::Made => return Ok(answer),
                 WorldUpdated::Again(answer) => return read(workspace, &answer),
                 WorldUpdated::Moved(_) => {}

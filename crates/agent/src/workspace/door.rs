@@ -11,6 +11,7 @@ use serde_json::Value as Json;
 
 use super::fault::fault;
 use super::path::WorkspacePath;
+use super::session::WorkspaceSession;
 use super::state::FileInfo;
 use crate::chat::ChatView;
 use crate::delegation::AgentDesk;
@@ -40,6 +41,13 @@ pub trait RunDoor: Send + Sync {
 
     /// What it keeps beside its files.
     fn states(&self) -> Arc<StateDesk>;
+
+    /// Where its private state is, if not among its own files: agents that work for another have theirs in the run's, so that
+    /// those of one profile share it.
+    fn private_home(&self) -> Option<Arc<WorkspaceSession>> {
+        None
+    }
+
     /// What it may ask of other agents; nothing where there are none.
     fn agents(&self) -> Option<&dyn AgentDesk> {
         None

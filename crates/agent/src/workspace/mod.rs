@@ -41,8 +41,9 @@ pub use door::{CommitMode, CommitReceipt, CommitRefused, CommitRequest, RunDoor}
 pub(crate) use fault::{fault, quoted};
 pub use ids::{call_stem, workspace_id};
 pub(crate) use lines::Lines;
+pub(crate) use path::is_below;
 pub use path::{PathFault, WorkspacePath};
-pub use persist::{PersistentState, PersistentStates, StatesInMemory};
+pub use persist::{PersistentState, PersistentStates, StateChat, StatesInMemory};
 pub use plan::{MessageBody, PERSIST, RESERVED, ROOTS, WorkspacePlan};
 pub(crate) use session::NewFile;
 pub use session::WorkspaceSession;

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
 use innkeeper_protocol::event::{ChangeKind, PersistentChange, WorkspaceId};
-use innkeeper_store::{StoreError, Tree};
+use innkeeper_store::{StoreError, Tree, run_of_state};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -24,7 +24,19 @@ pub struct PersistentState {
     /// The id of the run that left it.
     pub state_id: String,
     pub base_state_id: Option<String>,
+    /// Whose it is; not known of older ones, and of copies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chat: Option<StateChat>,
     pub files: BTreeMap<String, FileInfo>,
+}
+
+/// A chat in words, for a state that outlives the runs which knew it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StateChat {
+    /// `session`, or what the host says.
+    pub kind: String,
+    pub stable_chat_id: String,
 }
 
 impl PersistentState {
@@ -63,8 +75,20 @@ pub trait PersistentStates: Send + Sync {
         self.remove(workspace, state_ids).await
     }
 
-    /// All states of a workspace, for a copy of its chat or its end.
+    /// All states of a workspace, those of the run begun last at the end, and of each run the newest last.
     async fn list(&self, workspace: &WorkspaceId) -> Result<Vec<String>, StoreError>;
+
+    /// Those of one run, in any order.
+    async fn of_run(&self, workspace: &WorkspaceId, run: &str) -> Result<Vec<String>, StoreError> {
+        let mut ids = self.list(workspace).await?;
+        ids.retain(|id| run_of_state(id).0 == run);
+        Ok(ids)
+    }
+}
+
+/// Ids of runs tell when they were begun; how often a run was rolled back is a number.
+pub(super) fn in_order(ids: &mut [String]) {
+    ids.sort_by(|one, other| run_of_state(one).cmp(&run_of_state(other)));
 }
 
 /// In memory, for tests and for runs that leave nothing.
@@ -108,7 +132,7 @@ impl PersistentStates for StatesInMemory {
         let states = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let here = states.keys().filter(|(of, _)| of == workspace);
         let mut ids: Vec<String> = here.map(|(_, id)| id.clone()).collect();
-        ids.sort();
+        in_order(&mut ids);
         Ok(ids)
     }
 }
@@ -150,10 +174,11 @@ pub async fn keep(
     run: &str,
     base: Option<&str>,
     now: &BTreeMap<String, FileInfo>,
+    chat: Option<StateChat>,
 ) -> Result<Vec<PersistentChange>, StoreError> {
     let began = project(states, workspace, base).await?.files;
     let (state, changes) = leave(workspace, run, base, &began.into_iter().collect(), now);
-    states.save(state).await?;
+    states.save(PersistentState { chat, ..state }).await?;
     Ok(changes)
 }
 
@@ -171,6 +196,7 @@ pub fn leave(
         workspace_id: workspace.clone(),
         state_id: run.to_owned(),
         base_state_id: base_state_id.map(str::to_owned),
+        chat: None,
         files: now,
     };
     (state, changes)

@@ -49,10 +49,10 @@ async fn what_a_run_leaves_the_next_one_finds() {
         ("persist/d.md", "d"),
         ("persistent/x.md", "x"),
     ]);
-    let changes = keep(&states, &workspace, "run_2", Some("run_1"), &now)
+    let changes = keep(&states, &workspace, "run_2", Some("run_1"), &now, None)
         .await
         .unwrap();
-    let again = keep(&states, &workspace, "run_2", Some("run_1"), &now)
+    let again = keep(&states, &workspace, "run_2", Some("run_1"), &now, None)
         .await
         .unwrap();
     assert_eq!(again, changes);

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use innkeeper_protocol::event::WorkspaceId;
 use innkeeper_store::{BlobId, StateRecord, StateStore, StoreError};
 
-use super::persist::{PersistentState, PersistentStates};
+use super::persist::{PersistentState, PersistentStates, in_order};
 use crate::limits::STATES_REMOVED_AT_ONCE;
 
 pub struct StatesInStore(Arc<dyn StateStore>);
@@ -85,10 +85,15 @@ impl PersistentStates for StatesInStore {
                 .list(workspace, all.last().map(String::as_str))
                 .await?;
             if page.is_empty() {
+                in_order(&mut all);
                 return Ok(all);
             }
             all.extend(page);
         }
+    }
+
+    async fn of_run(&self, workspace: &WorkspaceId, run: &str) -> Result<Vec<String>, StoreError> {
+        self.0.of_run(workspace, run).await
     }
 }
 

@@ -21,7 +21,7 @@ async fn what_a_run_leaves_is_there_for_the_next_process() {
     let now = files(&[("persist/a.md", "a"), ("output/x.md", "x")]);
     let store = Store::open(&path).await.unwrap();
     let states = StatesInStore::new(store.states());
-    let refused = keep(&states, &workspace, "run_1", None, &now).await;
+    let refused = keep(&states, &workspace, "run_1", None, &now, None).await;
     assert_eq!(
         refused.unwrap_err().code(),
         "store.content_missing",
@@ -30,7 +30,7 @@ async fn what_a_run_leaves_is_there_for_the_next_process() {
     let blobs = vec![Blob::new(b"a".as_slice())];
     store.contents().put(blobs, Vec::new()).await.unwrap();
     for _ in 0..2 {
-        let changes = keep(&states, &workspace, "run_1", None, &now)
+        let changes = keep(&states, &workspace, "run_1", None, &now, None)
             .await
             .unwrap();
         assert_eq!(changes.len(), 1);

@@ -23,7 +23,7 @@ use super::harness::{Say, Script, check_journal, names, open_at, profile, start}
 const DAY: i64 = 86_400;
 
 /// Stands still unless somebody puts it forward.
-struct TestClock(AtomicI64);
+pub(super) struct TestClock(AtomicI64);
 
 impl Clock for TestClock {
     fn now(&self) -> Timestamp {
@@ -34,10 +34,10 @@ impl Clock for TestClock {
 
 /// What the tools did, in whatever process; and where they stop if they are to be cut off.
 #[derive(Default)]
-struct World {
+pub(super) struct World {
     done: Mutex<Vec<(String, Json)>>,
-    holds: AtomicBool,
-    entered: Notify,
+    pub(super) holds: AtomicBool,
+    pub(super) entered: Notify,
 }
 
 struct Acts(Arc<World>);
@@ -56,13 +56,13 @@ impl Executor for Acts {
 }
 
 /// One after the other on the same home.
-struct Inn {
+pub(super) struct Inn {
     home: Arc<TempDir>,
-    world: Arc<World>,
+    pub(super) world: Arc<World>,
     clock: Arc<TestClock>,
-    script: Arc<Script>,
-    tools: ToolManager,
-    runtime: AgentRuntime,
+    pub(super) script: Arc<Script>,
+    pub(super) tools: ToolManager,
+    pub(super) runtime: AgentRuntime,
     rules: Json,
 }
 
@@ -89,7 +89,7 @@ fn policy(rules: &Json) -> Policy {
     Policy::read(rules.as_array().unwrap().clone()).unwrap()
 }
 
-fn asks() -> Json {
+pub(super) fn asks() -> Json {
     json!([
         {"tool": "*", "decision": "allow"},
         {"name": "careful", "tool": "look", "decision": "ask", "reason": "it is new", "expires": "24h"},
@@ -103,7 +103,7 @@ fn asks() -> Json {
 }
 
 impl Inn {
-    async fn new(rules: Json) -> Self {
+    pub(super) async fn new(rules: Json) -> Self {
         let home = Arc::new(tempfile::tempdir().unwrap());
         let clock = Arc::new(TestClock(AtomicI64::new(0)));
         Self::open(home, Arc::default(), clock, rules).await
@@ -139,19 +139,19 @@ impl Inn {
     }
 
     /// Another process on the same home.
-    async fn again(self) -> Self {
+    pub(super) async fn again(self) -> Self {
         self.runtime.close().await;
         self.tools.store().clone().close().await.unwrap();
         Self::open(self.home, self.world, self.clock, self.rules).await
     }
 
-    async fn events(&self, run: &RunId) -> Vec<RunEvent> {
+    pub(super) async fn events(&self, run: &RunId) -> Vec<RunEvent> {
         let range = EventRange::After { seq: 0, limit: 500 };
         self.runtime.events(run, range).await.unwrap()
     }
 
     /// Until so many questions of the run wait.
-    async fn asked(&self, run: &RunId, count: usize) -> Vec<PendingApproval> {
+    pub(super) async fn asked(&self, run: &RunId, count: usize) -> Vec<PendingApproval> {
         let mut follower = self.runtime.follow(run, 0);
         loop {
             let waiting = self.runtime.pending_approvals(Some(run)).await.unwrap();
@@ -165,7 +165,7 @@ impl Inn {
         }
     }
 
-    async fn end(&self, run: &RunId) -> (RunStatus, Vec<RunEvent>) {
+    pub(super) async fn end(&self, run: &RunId) -> (RunStatus, Vec<RunEvent>) {
         let handle = self.runtime.wait(run).await.unwrap();
         let events = self.events(run).await;
         if handle.status.is_terminal() {
@@ -174,12 +174,12 @@ impl Inn {
         (handle.status, events)
     }
 
-    fn done(&self) -> usize {
+    pub(super) fn done(&self) -> usize {
         self.world.done.lock().unwrap().len()
     }
 }
 
-fn call(tool: &str) -> String {
+pub(super) fn call(tool: &str) -> String {
     let document = match tool {
         "print" => "document:»»»user://projects/default/a.txt«««\n",
         _ => "",
@@ -189,15 +189,15 @@ fn call(tool: &str) -> String {
     )
 }
 
-fn map(json: Json) -> Map<String, Json> {
+pub(super) fn map(json: Json) -> Map<String, Json> {
     json.as_object().unwrap().clone()
 }
 
-fn yes(asked: &PendingApproval) -> ApproveToolCall {
+pub(super) fn yes(asked: &PendingApproval) -> ApproveToolCall {
     ApproveToolCall::new(asked.run_id.clone(), asked.call_id.clone(), true)
 }
 
-fn count(events: &[RunEvent], name: &str) -> usize {
+pub(super) fn count(events: &[RunEvent], name: &str) -> usize {
     names(events).iter().filter(|known| **known == name).count()
 }
 
@@ -318,7 +318,11 @@ async fn answer(inn: &Inn, asked: &PendingApproval, answer: Answer, drives: bool
         ..yes(asked)
     };
     match answer {
-        Answer::Once => drop(give(yes(asked)).await.unwrap()),
+        Answer::Once => {
+            let receipt = give(yes(asked)).await.unwrap();
+            assert_eq!(receipt.question, asked.question);
+            assert_eq!(receipt.approval_id, asked.approval_id);
+        }
         Answer::Run => drop(give(remember(Remember::Run)).await.unwrap()),
         Answer::Always => drop(give(remember(Remember::Always)).await.unwrap()),
         Answer::Deny => drop(give(no).await.unwrap()),
@@ -327,6 +331,8 @@ async fn answer(inn: &Inn, asked: &PendingApproval, answer: Answer, drives: bool
             shown.insert("to".to_owned(), json!("Bob"));
             let receipt = give(edit(Json::Object(shown))).await.unwrap();
             assert!(receipt.arguments_edited);
+            assert_eq!(receipt.question, asked.question);
+            assert_eq!(receipt.edited_arguments.unwrap()["to"], "Bob");
         }
         Answer::EditInvalid | Answer::EditForbidden => {
             let (bad, why) = match answer {
@@ -392,6 +398,8 @@ async fn cell(tool: &str, said: Answer, restart: Restart) -> (Came, Inn, RunId) 
         inn.clock.0.fetch_add(DAY, Ordering::SeqCst);
         let late = inn.runtime.approve(yes(&asked)).await.unwrap_err();
         assert_eq!(late.reason.as_deref(), Some("agent.approval_expired"));
+        let listed = inn.runtime.pending_approvals(Some(&run)).await.unwrap();
+        assert_eq!(listed, [], "nobody can answer it");
         if !restarted {
             // Something happens to it, so it looks at the clock.
             inn.runtime.guide(&run, "hurry", None).await.unwrap();

@@ -159,7 +159,7 @@ impl Stage {
         Self::in_home(self.home.clone()).await
     }
 
-    async fn in_home(home: Arc<TempDir>) -> Self {
+    pub(crate) async fn in_home(home: Arc<TempDir>) -> Self {
         let (cast, gate) = (Arc::new(Cast::default()), Arc::new(Gate::default()));
         let (tools, runtime) = open(home.path(), cast.clone(), vec![gated(&gate)], |journal| {
             journal

@@ -354,7 +354,7 @@ async fn whoever_does_not_want_it_is_stopped_instead() {
 }
 
 /// A workflow that asks a model what it is given.
-fn asks() -> Json {
+pub(super) fn asks() -> Json {
     let edge = |id: &str, from: (&str, &str), to: (&str, &str)| json!({"id": id, "source": from.0, "sourceHandle": from.1, "target": to.0, "targetHandle": to.1});
     let node = |id: &str, kind: &str| json!({"id": id, "type": kind, "position": {"x": 0, "y": 0}});
     let slot = |key: &str| json!({"key": key, "displayName": key, "dataFlowType": "STRING"});

@@ -1,11 +1,13 @@
 //! Agents that work for others: tasks given, waited for, failed, cancelled, left alone; and runs that are handed over.
 
+use innkeeper_agent::instance::{Fork, StartPrompt, StartRun};
 use innkeeper_agent::run::TaskStatus;
-use innkeeper_protocol::event::{InvocationId, RunStatus, TaskId};
+use innkeeper_protocol::event::{InvocationId, RunEventKind, RunStatus, TaskId};
 use innkeeper_store::journal::EventRange;
+use serde_json::json;
 
 use super::cast::{Line, Stage, call, delegate, given, of_agent, task_return, write_file};
-use super::harness::{check_journal, names};
+use super::harness::{check_journal, names, profile};
 
 #[tokio::test]
 async fn a_task_is_given_and_its_result_waited_for() {
@@ -451,4 +453,280 @@ async fn a_question_of_one_who_works_for_another_is_answered_after_a_restart() {
     let (child, _) = given(&events).remove(0);
     assert!(of_agent(&events, &child).contains(&"tool_call_approved"));
     assert!(stage.cast.read("boss", 0).contains("I am through."));
+}
+
+/// What an agent notes for itself while it works for another is there the next time that it is called, in this run and in
+/// later ones of the chat; and it changes nothing of what others have noted.
+#[tokio::test]
+async fn the_private_state_of_an_agent_outlives_its_task() {
+    let stage = Stage::new().await;
+    let note = |value: &str| {
+        call(
+            "UpdatePrivateStateTool",
+            &[("path", "note"), ("value", value)],
+        )
+    };
+    let look = || call("ReadPrivateStateTool", &[]);
+    let asked = || StartRun {
+        profile_id: Some("boss".to_owned()),
+        prompt: Some(StartPrompt::Message("Do it".to_owned())),
+        stable_chat_id: Some("evening".to_owned()),
+        ..StartRun::default()
+    };
+    let (boss, helper) = ("boss", "helper");
+    for line in [
+        note("of the boss"),
+        delegate(helper, "One."),
+        call("agent.await", &[]),
+        delegate("friend", "Two."),
+        call("agent.await", &[]),
+        delegate(helper, "Three."),
+        call("agent.await", &[]),
+        look(),
+        "Done.".to_owned(),
+    ] {
+        stage.cast.says(boss, line);
+    }
+    for line in [note("of the helper"), task_return("First.")] {
+        stage.cast.says(helper, line);
+    }
+    for line in [look(), note("of the friend"), task_return("Second.")] {
+        stage.cast.says("friend", line);
+    }
+    for line in [look(), note("once more"), task_return("Third.")] {
+        stage.cast.says(helper, line);
+    }
+    let run = stage.runtime.start(asked()).await.unwrap().run_id;
+    let (status, events) = stage.end(&run).await;
+    assert_eq!(status, RunStatus::Completed, "{:?}", names(&events));
+    check_journal(&events);
+    // The friend began with nothing, the helper with what it had noted.
+    assert!(
+        stage
+            .cast
+            .read("friend", 1)
+            .ends_with(r#"{"value":{},"version":0}"#)
+    );
+    let again = stage.cast.read(helper, 3);
+    let noted = r#"{"value":{"note":"of the helper"},"version":1}"#;
+    assert!(again.ends_with(noted), "{again}");
+    let own = stage.cast.read(boss, 8);
+    let noted = r#"{"value":{"note":"of the boss"},"version":1}"#;
+    assert!(own.ends_with(noted), "{own}");
+    // Nobody is told of it as of a file.
+    assert!(!own.contains(".state"), "{own}");
+    let written = events.iter().any(|event| match &event.kind {
+        innkeeper_protocol::event::RunEventKind::WorkspaceFileWritten(written) => {
+            written.path.contains(".state")
+        }
+        _ => false,
+    });
+    assert!(!written);
+
+    // In the next run of the chat.
+    let stage = stage.again().await;
+    for line in [
+        delegate(helper, "Four."),
+        call("agent.await", &[]),
+        "Done.".to_owned(),
+    ] {
+        stage.cast.says(boss, line);
+    }
+    for line in [look(), task_return("Fourth.")] {
+        stage.cast.says(helper, line);
+    }
+    let run = stage.runtime.start(asked()).await.unwrap().run_id;
+    let (status, events) = stage.end(&run).await;
+    assert_eq!(status, RunStatus::Completed, "{:?}", names(&events));
+    let told = stage.cast.read(helper, 1);
+    let noted = r#"{"value":{"note":"once more"},"version":2}"#;
+    assert!(told.ends_with(noted), "{told}");
+}
+
+#[tokio::test]
+async fn agents_of_one_profile_that_work_side_by_side_lose_no_note() {
+    let stage = Stage::new().await;
+    let both = [delegate("helper", "One."), delegate("helper", "Two.")].join("\n");
+    for line in [both.as_str(), "I wait.", "All is done.", "All is done."] {
+        stage.cast.says("boss", line);
+    }
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    for name in names {
+        let note = [("path", name), ("value", "noted")];
+        stage
+            .cast
+            .says("helper", call("UpdatePrivateStateTool", &note));
+    }
+    for _ in 0..2 {
+        stage.cast.says("helper", task_return("Done."));
+    }
+    let run = stage.start().await;
+    let (status, events) = stage.end(&run).await;
+    assert_eq!(status, RunStatus::Completed, "{:?}", events.last());
+    check_journal(&events);
+    let kept = stage.file(&run, "persist/.state/helper.json").await;
+    let kept: serde_json::Value = serde_json::from_str(&kept).unwrap();
+    let noted = names.map(|name| (name.to_owned(), "noted".into()));
+    assert_eq!(
+        kept["value"],
+        serde_json::Value::Object(noted.into_iter().collect())
+    );
+    assert_eq!(kept["version"], names.len());
+    // The journal says the same as whoever drove it.
+    let stage = stage.again().await;
+    let again = stage.file(&run, "persist/.state/helper.json").await;
+    assert_eq!(
+        serde_json::from_str::<serde_json::Value>(&again).unwrap(),
+        kept
+    );
+}
+
+#[tokio::test]
+async fn a_limit_of_a_tool_holds_for_everybody_in_the_run() {
+    let stage = Stage::new().await;
+    profile(stage.home.path(), "boss", "tam", |profile| {
+        profile["instructions"] = json!({"agentSystemPrompt": "You are boss."});
+        profile["delegation"] = json!({"canDelegate": true});
+        profile["tools"]["maxCallsPerTool"] = json!({"workspace.write_file": 3});
+    });
+    stage
+        .cast
+        .says("boss", write_file("plan/a.md", "One of three."));
+    stage.cast.says(
+        "boss",
+        [delegate("helper", "Write."), delegate("friend", "Write.")].join("\n"),
+    );
+    stage
+        .cast
+        .says("boss", call("agent.await", &[("mode", "allCompleted")]));
+    stage.cast.says("boss", "So.");
+    for who in ["helper", "friend"] {
+        // Each of them wants more than is left to both.
+        let many = ["a", "b"].map(|name| write_file(&format!("scratch/{name}.md"), who));
+        stage.cast.says(who, many.join("\n"));
+        stage.cast.says(who, task_return("As much as I may."));
+    }
+    let run = stage.start().await;
+    let (status, events) = stage.end(&run).await;
+    assert_eq!(status, RunStatus::Completed, "{:?}", names(&events));
+    let written = |error: bool| {
+        let ended = events.iter().filter(|event| match &event.kind {
+            RunEventKind::ToolCallCompleted(call) => !error && call.name == "workspace.write_file",
+            RunEventKind::ToolCallFailed(call) => error && call.name == "workspace.write_file",
+            _ => false,
+        });
+        ended.count()
+    };
+    assert_eq!((written(false), written(true)), (3, 2));
+}
+
+#[tokio::test]
+async fn what_tools_ask_of_models_is_limited_for_all_agents_together() {
+    let home = std::sync::Arc::new(tempfile::tempdir().unwrap());
+    super::cast::agents(home.path());
+    let folder = home.path().join("library").join("workflows");
+    std::fs::create_dir_all(&folder).unwrap();
+    super::harness::write(&folder.join("asks.json"), &super::compaction::asks());
+    profile(home.path(), "boss", "tam", |profile| {
+        profile["instructions"] = json!({"agentSystemPrompt": "You are boss."});
+        profile["delegation"] = json!({"canDelegate": true});
+        profile["agent"]["budget"] = json!({"maxTokensPerTool": {"asks": 20}});
+    });
+    let stage = Stage::in_home(home).await;
+    let asks = |question: &str| call("asks", &[("question", question)]);
+    stage.cast.says("boss", delegate("helper", "Ask."));
+    stage.cast.says("boss", call("agent.await", &[]));
+    stage.cast.says("boss", asks("And why?"));
+    stage.cast.says("boss", "So.");
+    // Two calls side by side, and the answers that they get: 15 tokens each.
+    stage.cast.says("helper", asks("Why?"));
+    stage.cast.says("", "Because.");
+    stage.cast.says("helper", asks("Why so?"));
+    stage.cast.says("", "Because of that.");
+    stage.cast.says("helper", asks("But why?"));
+    stage.cast.says("helper", task_return("Because."));
+    let run = stage.start().await;
+    let (status, events) = stage.end(&run).await;
+    assert_eq!(status, RunStatus::Completed, "{:?}", names(&events));
+    assert!(
+        stage
+            .cast
+            .read("helper", 3)
+            .contains("asked models for all")
+    );
+    assert!(stage.cast.read("boss", 3).contains("asked models for all"));
+    let state = stage.runtime.reader().state(&run).await.unwrap();
+    let tool = &state.spent().by_tool["asks"];
+    assert_eq!((tool.models.requests, tool.models.tokens), (2, 30));
+}
+
+#[tokio::test]
+async fn a_fork_is_told_that_tasks_did_not_come_along() {
+    let stage = Stage::new().await;
+    stage.cast.says("boss", delegate("helper", "Wait."));
+    stage.cast.says("boss", call("agent.await", &[]));
+    stage.cast.line("helper", Line::Hangs);
+    let run = stage.start().await;
+    stage.cast.until_asked("helper", 1).await;
+    stage.told(&run, "agent_await_started").await;
+    stage.cast.says("boss", "Alone, then.");
+    let fork = stage.runtime.fork(Fork::of(run.clone())).await.unwrap();
+    let ended = stage.runtime.wait(&fork.run_id).await.unwrap();
+    assert_eq!(ended.status, RunStatus::Completed);
+    let told = stage.cast.read("boss", 2);
+    let (_, task) = given(&stage.events(&run).await).remove(0);
+    assert!(told.contains("branched off"), "{told}");
+    assert!(told.matches(task.as_str()).count() >= 2, "{told}");
+    let state = stage.runtime.reader().state(&fork.run_id).await.unwrap();
+    assert!(state.children().is_empty());
+    stage.runtime.cancel(&run).await.unwrap();
+    stage.runtime.wait(&run).await.unwrap();
+}
+
+#[tokio::test]
+async fn who_only_talks_or_has_no_calls_left_is_stopped_and_it_is_said_why() {
+    let stage = Stage::new().await;
+    stage.cast.says("boss", delegate("helper", "Find out."));
+    stage.cast.says("boss", call("agent.await", &[]));
+    let task = r#"{"objective": "Find out."}"#;
+    let budget = r#"{"maxToolCalls": 1}"#;
+    let asked = [("agentId", "friend"), ("task", task), ("budget", budget)];
+    stage.cast.says("boss", call("agent.delegate", &asked));
+    stage.cast.says("boss", call("agent.await", &[]));
+    stage.cast.says("boss", "Well.");
+    for n in 0..4 {
+        stage.cast.says("helper", format!("I think about it: {n}."));
+    }
+    for n in 0..5 {
+        let path = format!("scratch/{n}.md");
+        stage.cast.says("friend", write_file(&path, "Text."));
+    }
+    let run = stage.start().await;
+    let (status, events) = stage.end(&run).await;
+    assert_eq!(status, RunStatus::Completed, "{:?}", names(&events));
+    assert_eq!(stage.cast.times("helper"), 4);
+    let told = stage.cast.read("boss", 2);
+    assert!(
+        told.contains("agent.child_invocation_missing_return"),
+        "{told}"
+    );
+    let told = stage.cast.read("boss", 4);
+    assert!(told.contains("agent.tool_budget_exhausted"), "{told}");
+    assert!(!told.contains("agent.barren_turns"), "{told}");
+    // Nothing is kept of them but what they came to.
+    let state = stage.runtime.reader().state(&run).await.unwrap();
+    for (_, child) in state.children() {
+        assert!(child.run().sent().is_empty() && child.run().workspace().files.is_empty());
+    }
+    let nobody = InvocationId::new("nope");
+    let range = EventRange::Last { limit: 3 };
+    let reader = stage.runtime.reader();
+    let error = reader.events_of(&run, &nobody, range).await.unwrap_err();
+    assert!(error.message.contains("inv_root (boss)"), "{error}");
+    // What ended them can still be looked at.
+    let (child, _) = given(&events).remove(0);
+    let child = InvocationId::new(child);
+    let turn = reader.model_turn_of(&run, &child, 4, None).await.unwrap();
+    assert!(turn.assistant.text.contains("I think about it: 3."));
+    assert!(turn.request_message_count > 1);
 }

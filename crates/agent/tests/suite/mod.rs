@@ -1,5 +1,6 @@
 mod action;
 mod approvals;
+mod approvals_back;
 mod cast;
 #[cfg(unix)]
 mod child;
@@ -18,6 +19,7 @@ mod kill_agents;
 mod life;
 mod many_tools;
 mod memory;
+mod memory_law;
 mod papers;
 mod parallel;
 mod recovery;

@@ -464,3 +464,94 @@ async fn how_long_it_takes() {
         1
     );
 }
+
+/// What earlier versions left of runs without a chat, and of chats by name, is found and goes; what somebody may still name stays.
+#[tokio::test]
+async fn states_and_worlds_that_nobody_can_come_to_go_and_all_others_stay() {
+    use innkeeper_agent::instance::{StartPrompt, StartRun};
+    use innkeeper_agent::workspace::workspace_id;
+    use innkeeper_store::{StateRecord, WorldUpdate};
+
+    let house = House::new().await;
+    let store = house.tools.store().clone();
+    let lost = format!("run_{}", "0a".repeat(16));
+    let own = workspace_id("session", &lost).unwrap();
+    let (host, named) = (
+        "chat_of_a_host",
+        workspace_id("session", "evening").unwrap(),
+    );
+    let put = async |workspace: &str, id: &str, chat: serde_json::Value| {
+        let mut record =
+            json!({"workspaceId": workspace, "stateId": id, "baseStateId": null, "files": {}});
+        if !chat.is_null() {
+            record["chat"] = chat;
+        }
+        let state = StateRecord {
+            workspace: workspace.into(),
+            state: id.to_owned(),
+            record: record.to_string().into(),
+            contents: Default::default(),
+        };
+        store.states().put(state).await.unwrap();
+    };
+    let session = json!({"kind": "session", "stableChatId": "evening"});
+    for (workspace, id, chat) in [
+        (own.as_str(), lost.as_str(), json!(null)),
+        (host, "run_1", json!(null)),
+        (host, "run_2", json!(null)),
+        (named.as_str(), "run_1", json!(null)),
+        (named.as_str(), "run_2.9", session.clone()),
+        (named.as_str(), "run_2.11", session),
+    ] {
+        put(workspace, id, chat).await;
+    }
+    for (workspace, by) in [
+        (
+            own.as_str(),
+            json!({"kind": "agent", "profileId": "a", "runId": lost, "callId": "c"}),
+        ),
+        (named.as_str(), json!({"kind": "person"})),
+    ] {
+        let record = json!({"version": 1, "at": "2026-01-01T00:00:00Z", "by": by, "changes": []});
+        let update = WorldUpdate {
+            workspace: workspace.into(),
+            base: 0,
+            value: "{}".into(),
+            record: record.to_string().into(),
+            request: None,
+        };
+        store.worlds().update(update).await.unwrap();
+    }
+    let keeping = house.runtime.retention();
+    let plan = keeping.plan(&keep(5, 2)).await.unwrap();
+    assert_eq!(
+        (plan.orphaned_state_count, plan.orphaned_world_count),
+        (3, 1)
+    );
+    assert_eq!(plan.orphans.len(), 3, "{:?}", plan.orphans);
+    let done = keeping.apply(&keep(5, 2), &|_| {}).await.unwrap();
+    assert_eq!((done.removed_state_count, done.removed_world_count), (3, 1));
+    assert!(done.after_plan.orphans.is_empty());
+    let states =
+        async |workspace: &str| store.states().list(&workspace.into(), None).await.unwrap();
+    assert!(states(own.as_str()).await.is_empty());
+    assert_eq!(states(host).await, ["run_1", "run_2"]);
+    // Numbers are numbers.
+    assert_eq!(states(named.as_str()).await, ["run_2.11"]);
+    assert_eq!(store.worlds().get(&own).await, Ok(None));
+    assert!(store.worlds().get(&named).await.unwrap().is_some());
+
+    // And the chat goes on from there.
+    house.profile("teller", "tam");
+    house.script.say("Hello.");
+    let asked = StartRun {
+        profile_id: Some("teller".to_owned()),
+        prompt: Some(StartPrompt::Message("Go on".to_owned())),
+        stable_chat_id: Some("evening".to_owned()),
+        ..StartRun::default()
+    };
+    let run = house.runtime.start(asked).await.unwrap().run_id;
+    house.end_of(&run).await;
+    let record = house.runtime.record(&run).await.unwrap();
+    assert_eq!(record.persist_base_state_id.as_deref(), Some("run_2.11"));
+}

@@ -34,6 +34,7 @@ pub(super) fn to(run: &RunId, end: &str) -> Rollback {
         to: DiffEnd::parse(end).unwrap(),
         scope: RollbackScope::Workspace,
         reason: None,
+        planned_at: None,
     }
 }
 
@@ -156,6 +157,66 @@ async fn an_undone_rollback_is_undone_again() {
     // It is complete, as it was.
     let error = house.runtime.resume(&run, None, None).await.unwrap_err();
     assert_eq!(error.reason.as_deref(), Some("agent.resume_unavailable"));
+}
+
+/// Whoever has seen what would change agrees to that and to nothing else.
+#[tokio::test]
+async fn a_run_that_has_gone_on_since_the_plan_was_made_is_left_as_it_is() {
+    let house = House::new().await;
+    let run = twice(&house).await;
+    let reader = house.runtime.reader();
+    let end = DiffEnd::parse("1").unwrap();
+    let plan = reader.rollback_plan(&run, &end, RollbackScope::Workspace);
+    let plan = plan.await.unwrap();
+    let last_seq = house.runtime.record(&run).await.unwrap().last_seq;
+    assert_eq!(plan.last_seq, last_seq);
+    house.runtime.rollback(to(&run, "start")).await.unwrap();
+    let before = reader.state(&run).await.unwrap();
+    let planned = |planned_at| Rollback {
+        planned_at: Some(planned_at),
+        ..to(&run, "1")
+    };
+    let refused = house.runtime.rollback(planned(plan.last_seq)).await;
+    let refused = refused.unwrap_err();
+    assert_eq!(refused.reason.as_deref(), Some("agent.rollback_moved"));
+    assert_eq!(reader.state(&run).await.unwrap(), before);
+    let plan = reader.rollback_plan(&run, &end, RollbackScope::Workspace);
+    let plan = plan.await.unwrap();
+    house
+        .runtime
+        .rollback(planned(plan.last_seq))
+        .await
+        .unwrap();
+    assert_eq!(text(&house, &run, MAIN).await.as_deref(), Some("one"));
+}
+
+#[tokio::test]
+async fn no_secret_that_a_person_types_gets_into_the_journal() {
+    let house = House::new().await;
+    let secret = innkeeper_protocol::Secret::new("correct-horse-battery".to_owned());
+    let known = [("key".to_owned(), &secret)];
+    let redactor = innkeeper_tools::Redactor::new(known.into_iter());
+    house.tools.set_redactor(redactor);
+    let run = twice(&house).await;
+    let back = Rollback {
+        reason: Some("it told correct-horse-battery".to_owned()),
+        ..to(&run, "1")
+    };
+    let receipt = house.runtime.rollback(back).await.unwrap();
+    let said = receipt.rolled_back.reason.as_deref();
+    assert_eq!(said, Some("it told [secret key]"));
+    house.script.push(super::harness::Say::Hang);
+    house.runtime.resume(&run, None, None).await.unwrap();
+    let made = house
+        .runtime
+        .checkpoint(&run, "before correct-horse-battery")
+        .await
+        .unwrap();
+    assert_eq!(made.note.as_deref(), Some("before [secret key]"));
+    house.runtime.cancel(&run).await.unwrap();
+    house.runtime.wait(&run).await.unwrap();
+    let events = serde_json::to_string(&house.events(&run).await).unwrap();
+    assert!(!events.contains("correct-horse"), "{events}");
 }
 
 #[tokio::test]

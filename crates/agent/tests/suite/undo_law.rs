@@ -1,4 +1,4 @@
-//! Random courses of writes, patches, checkpoints, rollbacks and forks in a house on disk, beside a naive model that copies
+//! Random courses of writes, patches, deletions, checkpoints, rollbacks and forks in a house on disk, beside a naive model that copies
 //! every file and every message at each checkpoint.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
 use super::harness::{House, names};
-use super::undo::{patch, text, to, write};
+use super::undo::{call, patch, text, to, write};
 
 type Files = BTreeMap<String, String>;
 
@@ -54,6 +54,10 @@ fn replies(files: &Files, does: &[(u8, u8)]) -> Vec<(String, Files)> {
         let path = format!("output/{}.md", by % 3);
         let new = format!("{n} {what} {by}\nline");
         let reply = match files.get(&path) {
+            Some(_) if what % 5 == 3 => {
+                files.remove(&path);
+                call("workspace.delete_file", &[("path", &path)])
+            }
             Some(old) if what.is_multiple_of(2) => {
                 let old = old.lines().next().unwrap().to_owned();
                 let patched = format!("patched {n} {by}");

@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use innkeeper_protocol::event::{RunEvent, RunId};
 use innkeeper_store::StoreError;
 use innkeeper_store::journal::{
-    Entry, EventRange, Follower, Replay, RunFilter, RunJournal, RunPage, RunRecord, StepPlace,
-    StepRead, Written,
+    Belongings, Entry, EventRange, Follower, Replay, RunFilter, RunJournal, RunPage, RunRecord,
+    StepPlace, StepRead, Written,
 };
 use rustix::process::{Signal, getpid, kill_process};
 
@@ -187,8 +187,8 @@ impl RunJournal for Watched {
         self.inner.unfinished().await
     }
 
-    async fn delete(&self, run: &RunId) -> Result<bool, StoreError> {
-        self.inner.delete(run).await
+    async fn delete_with(&self, run: &RunId, belongings: &Belongings) -> Result<bool, StoreError> {
+        self.inner.delete_with(run, belongings).await
     }
 
     fn follow(&self, run: &RunId, after: u64) -> Follower {

@@ -81,6 +81,15 @@ Examples:
 A checkpoint is made at each write, patch and commit. A file as it was then: \
 innkeeper runs show last --file checkpoints/cp_000003/output/main.md";
 
+const CHECKPOINT: &str = "\
+Examples:
+  innkeeper runs checkpoint last                      The files as they are now, to be found again
+  innkeeper runs checkpoint last --note \"Before the storm\"
+
+If another process drives the run, it makes the checkpoint; where nobody does, it is made here, and the run stays as it is. \
+A run that is over takes none: its end is kept anyway. With --json: id, seq, eventSeq, runId, createdAt, reason, note and \
+files.";
+
 const DIFF: &str = "\
 Examples:
   innkeeper runs diff last                            All that a run has changed
@@ -102,8 +111,8 @@ Examples:
   innkeeper runs rollback last --undo                 As it was before the last rollback
 
 What will change is shown, and you are asked. The run is over or paused; one that waits for you or was interrupted is \
-cancelled first, one at work is refused. Afterwards it can be resumed, also one that was complete: its model is told what \
-was taken back. What was spent stays spent, and what tools did outside the workspace is not undone. With --json: the event \
+cancelled first, one at work is refused, and so is one that has gone on since what will change was shown. Afterwards it can be resumed, also one that was complete: its model is told what \
+was taken back, and what was allowed for the run since then is asked again. What was spent stays spent, and what tools did outside the workspace is not undone. With --json: the event \
 run_rolled_back with runId, status and afterCheckpointId.
 
 Exit codes: 0 done, 1 failed or declined, 2 wrong usage or no such run, 6 another process drives the runs of this home.";
@@ -116,7 +125,9 @@ Examples:
   innkeeper runs fork last start --no-start           Only make it; runs resume starts it
 
 The new run has the files and the conversation of that moment, its own id and its own budgets; the run it comes from is not \
-touched, may be at work, and can be deleted. It is shown as innkeeper run shows it, with the same --json and exit codes.";
+touched, may be at work, and can be deleted. Tasks that its agents were at work on do not come along, and the new run is told \
+so. It is shown as innkeeper run shows it, with the same --json and exit codes: 6 while another process drives the runs of \
+this home, unless it is only made (--no-start).";
 
 const RESUME: &str = "\
 Examples:
@@ -140,12 +151,13 @@ drives it, nothing is told, and the line says what to do instead.";
 const APPROVE: &str = "\
 Examples:
   innkeeper runs approve --list                       All that waits for an answer
+  innkeeper runs approve last --list                  What waits in one run, in full
   innkeeper runs approve last                         Let it be called, this once
   innkeeper runs approve last --remember run          And whenever this run asks the same again
   innkeeper runs approve last call_2_1 --deny --reason \"Not that file\"
   innkeeper runs approve last --arguments '{\"file_path\": \"notes/old.md\"}'
 
-If several calls of the run wait, name one. A process that drives the run goes on at once; where nobody does, the answer is \
+What is answered is shown, with characters that cannot be seen as \\u200b. If several calls of the run wait, name one. A process that drives the run goes on at once; where nobody does, the answer is \
 kept, and innkeeper runs resume goes on with it. The arguments are given whole; a value that is left as it was shown \
 (`[redacted]`) stays as it is. What a rule denies stays denied.";
 
@@ -240,6 +252,9 @@ pub(crate) enum RunsCommand {
     /// Print the events of a run
     #[command(after_help = EVENTS, args_override_self = true, max_term_width = 100)]
     Events(RunsEventsArgs),
+    /// Make a checkpoint of a run, whoever drives it
+    #[command(after_help = CHECKPOINT, args_override_self = true, max_term_width = 100)]
+    Checkpoint(RunsCheckpointArgs),
     /// List the checkpoints of a run, or show the files of one
     #[command(after_help = CHECKPOINTS, args_override_self = true, max_term_width = 100)]
     Checkpoints(RunsCheckpointsArgs),
@@ -350,6 +365,16 @@ pub(crate) struct RunsEventsArgs {
     /// Only those of this agent of the run, by its invocation id; `runs show` lists them
     #[arg(long, value_name = "ID")]
     pub(crate) invocation: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunsCheckpointArgs {
+    /// Its id, the beginning of it, or `last`
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    /// Why; kept with it
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -476,7 +501,7 @@ pub(crate) struct RunsApproveArgs {
     /// Its id, the beginning of it, or `last`
     #[arg(value_name = "RUN", required_unless_present = "list")]
     pub(crate) run: Option<String>,
-    /// The call, if several wait
+    /// The call, its question (approvalId) or its agent, if several wait
     #[arg(value_name = "CALL")]
     pub(crate) call: Option<String>,
     /// Do not let it be called

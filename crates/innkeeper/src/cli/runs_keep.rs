@@ -6,13 +6,15 @@ use innkeeper_agent::limits::MAX_RETENTION_RUNS;
 pub(super) const MEMORY: &str = "\
 Examples:
   innkeeper runs memory list                          Chats that have a memory
+  innkeeper runs memory list evening                  The states of a chat
   innkeeper runs memory list last                     The states of the chat of the newest run
   innkeeper runs memory show last last                The newest of them, with its files
   innkeeper runs memory diff last 0197aa 0197bb       What was learnt between two
   innkeeper runs memory copy chat_b30dd8f137c0e127 chat_84134139c4785d9f
 
 When a run is complete, what it has in persist/ becomes a state, named after the run, and later runs of its chat begin \
-with it. A chat is named by its workspace (chat_…), or by one of its runs; a state by its id, the beginning of it, or `last`.";
+with it. A chat is named by its stable id (that of innkeeper run --chat, or of an application), by its workspace \
+(chat_…), or by one of its runs; a state by its id, the beginning of it, or `last`.";
 
 const LIST: &str = "\
 Examples:
@@ -33,8 +35,8 @@ const COPY: &str = "\
 Examples:
   innkeeper runs memory copy chat_b30dd8f137c0e127 chat_84134139c4785d9f
 
-All states, under the same ids, so that messages that were copied into a branch find theirs. Done again, it adds what has \
-come since.";
+All states, under the same ids, so that messages that were copied into a branch find theirs; of a chat of innkeeper run --chat \
+those that were not rolled back. Done again, it adds what has come since.";
 
 const FORGET: &str = "\
 Examples:
@@ -50,7 +52,8 @@ Examples:
 
 Of the runs that are over, those that ended last are kept whole; the next ones keep their record and their events; the \
 rest goes. How many is said in [retention] of innkeeper.toml, or here. Runs without an end, and damaged ones, stay. \
-Contents that another run or a memory needs stay, too. With --json: the plan, or what came of it.
+Contents that another run or a memory needs stay, too. What a run without a chat remembers goes with it; of a chat, what no later \
+run can begin with any more. With --json: the plan, or what came of it.
 
 Exit codes: 0 done, 1 something could not be removed, or you said no, 2 wrong usage, 6 another process drives the runs.";
 
@@ -75,14 +78,14 @@ pub(crate) enum RunsMemoryCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct MemoryListArgs {
-    /// A workspace, or one of its runs
+    /// A chat by its stable id, its workspace, or one of its runs
     #[arg(value_name = "CHAT")]
     pub(crate) chat: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct MemoryShowArgs {
-    /// A workspace, or one of its runs
+    /// A chat by its stable id, its workspace, or one of its runs
     #[arg(value_name = "CHAT")]
     pub(crate) chat: String,
     /// Its id, the beginning of it, or `last`
@@ -95,7 +98,7 @@ pub(crate) struct MemoryShowArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct MemoryDiffArgs {
-    /// A workspace, or one of its runs
+    /// A chat by its stable id, its workspace, or one of its runs
     #[arg(value_name = "CHAT")]
     pub(crate) chat: String,
     /// A state, `last`, or `none`
@@ -111,17 +114,17 @@ pub(crate) struct MemoryDiffArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct MemoryCopyArgs {
-    /// Whose memory: a workspace, or one of its runs
+    /// Whose memory: a chat by its stable id, its workspace, or one of its runs
     #[arg(value_name = "CHAT")]
     pub(crate) chat: String,
-    /// Where to: a workspace, or one of its runs
+    /// Where to: a chat by its stable id, its workspace, or one of its runs
     #[arg(value_name = "TARGET")]
     pub(crate) target: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct MemoryPruneArgs {
-    /// A workspace, or one of its runs
+    /// A chat by its stable id, its workspace, or one of its runs
     #[arg(value_name = "CHAT")]
     pub(crate) chat: String,
     /// States, by their ids or the beginnings of them

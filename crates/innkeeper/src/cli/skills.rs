@@ -60,6 +60,12 @@ Examples:
   innkeeper skills move haiku --to profile:poet
   innkeeper skills move haiku --scope profile:poet --to global --replace";
 
+const RETARGET: &str = "\
+Examples:
+  innkeeper skills retarget profile:poet profile:haiku-poet
+  innkeeper skills retarget preset:openai/One preset:openai/Two --skip
+  innkeeper skills retarget character:Seraphina character:Sera --json | jq -r '.moved[].skill.name'";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum SkillsCommand {
     /// List skills, and what lies among them and cannot be used
@@ -80,6 +86,9 @@ pub(crate) enum SkillsCommand {
     /// Move a skill into another scope
     #[command(after_help = MOVE, args_override_self = true, max_term_width = 100)]
     Move(SkillsMoveArgs),
+    /// Let all skills of a preset, profile or character follow its new name
+    #[command(after_help = RETARGET, args_override_self = true, max_term_width = 100)]
+    Retarget(SkillsRetargetArgs),
 }
 
 #[derive(Debug, Args)]
@@ -164,6 +173,18 @@ pub(crate) struct SkillsMoveArgs {
     pub(crate) scope: String,
     /// Where it is to be
     #[arg(long, value_name = "SCOPE")]
+    pub(crate) to: String,
+    #[command(flatten)]
+    pub(crate) conflict: ConflictArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SkillsRetargetArgs {
+    /// What the scope was called
+    #[arg(value_name = "FROM")]
+    pub(crate) from: String,
+    /// What it is called now
+    #[arg(value_name = "TO")]
     pub(crate) to: String,
     #[command(flatten)]
     pub(crate) conflict: ConflictArgs,

@@ -10,6 +10,7 @@ Examples:
   innkeeper state show --chat evening --world         What agents of a chat share
   innkeeper state history --run last --private keeper Who changed the private state of an agent, and how
   innkeeper state set --chat evening door.open true   Correct the world
+  innkeeper state delete --chat evening --all         Let a chat forget everything
 
 A private state belongs to one agent in one chat; the world belongs to all agents of the chat. docs/state.md tells how they \
 are kept. A chat is named by its stable id (--chat, with --kind where an application keeps it), or by one of its runs (--run).
@@ -22,8 +23,8 @@ Examples:
   innkeeper state show --chat evening --world --path environment.weather
   innkeeper state show --chat abc --kind character --private keeper --json | jq '.private[0].value'
 
-With --run, private states are shown as they are in that run; with --chat, as the run begun last that is complete has left \
-them.";
+With --run, private states are shown as they are in that run; with --chat, as the next run of the chat begins with them: as \
+the run begun last that is complete, and was not rolled back since, has left them.";
 
 const HISTORY: &str = "\
 Examples:
@@ -41,15 +42,28 @@ Examples:
   innkeeper state set --chat evening --private keeper mood '\"calm\"' --expected-version 7
 
 VALUE is read as JSON; what is none is taken as text. Everything is held to the schema there is: that of the agent's profile, \
-or that of the world. A private state is corrected in what a run has left: the one begun last, or that of --run. Later runs \
-that go on from there begin with it.";
+or that of the world. A private state is corrected in what a run has left: the one that the next run of the chat begins with, or \
+that of --run. Later runs that go on from there begin with it. Integers are kept with all their digits, up to 18446744073709551615; \
+larger ones are refused: give them as text.";
+
+const DELETE: &str = "\
+Examples:
+  innkeeper state delete --chat evening --world
+  innkeeper state delete --chat evening --private keeper --yes
+  innkeeper state delete --chat evening --all
+
+What is deleted is gone for later runs of the chat. --private takes the state of that agent out of all that runs of the chat have \
+left, or with --run out of what that run has left; --all also removes the files that runs keep in persist/. Runs keep what they \
+have: innkeeper runs delete removes them. What a run without an end began with stays, and is named.";
 
 const SCHEMA: &str = "\
 Examples:
+  innkeeper state schema --chat evening               Show it
   innkeeper state schema --chat evening world.schema.json
   innkeeper state schema --chat evening --remove
 
-A JSON Schema that the world has to fit from now on; what does not fit it is refused. The world has to fit it already.";
+Without a file: the JSON Schema that the world has to fit. With one: the schema that it has to fit from now on; what does not fit \
+it is refused. The world has to fit it already.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum StateCommand {
@@ -62,15 +76,33 @@ pub(crate) enum StateCommand {
     /// Change the world of a chat, or the private state of an agent
     #[command(after_help = SET, args_override_self = true, max_term_width = 100)]
     Set(StateSetArgs),
-    /// Say what the world of a chat has to fit
+    /// Delete the world of a chat, the private state of an agent, or all that the chat remembers
+    #[command(after_help = DELETE, args_override_self = true, max_term_width = 100)]
+    Delete(StateDeleteArgs),
+    /// Show or say what the world of a chat has to fit
     #[command(after_help = SCHEMA, args_override_self = true, max_term_width = 100)]
     Schema(StateSchemaArgs),
 }
 
 /// Which chat is meant.
 #[derive(Debug, Args)]
-#[group(id = "which", required = true, multiple = true)]
 pub(crate) struct ChatArgs {
+    #[command(flatten)]
+    pub(crate) named: ChatNameArgs,
+    /// What kind of chat --chat is
+    #[arg(
+        long,
+        value_enum,
+        ignore_case = true,
+        value_name = "KIND",
+        default_value = "session"
+    )]
+    pub(crate) kind: ChatKind,
+}
+
+#[derive(Debug, Args)]
+#[group(id = "which", required = true, multiple = true)]
+pub(crate) struct ChatNameArgs {
     /// The chat, by its stable id
     #[arg(long, value_name = "CHAT", conflicts_with = "run")]
     pub(crate) chat: Option<String>,
@@ -103,15 +135,6 @@ impl ChatKind {
 pub(crate) struct StateShowArgs {
     #[command(flatten)]
     pub(crate) chat: ChatArgs,
-    /// What kind of chat --chat is
-    #[arg(
-        long,
-        value_enum,
-        ignore_case = true,
-        value_name = "KIND",
-        default_value = "session"
-    )]
-    pub(crate) kind: ChatKind,
     /// Only the private state of this agent, by its profile
     #[arg(long, value_name = "PROFILE", conflicts_with = "world")]
     pub(crate) private: Option<String>,
@@ -127,15 +150,6 @@ pub(crate) struct StateShowArgs {
 pub(crate) struct StateHistoryArgs {
     #[command(flatten)]
     pub(crate) chat: ChatArgs,
-    /// What kind of chat --chat is
-    #[arg(
-        long,
-        value_enum,
-        ignore_case = true,
-        value_name = "KIND",
-        default_value = "session"
-    )]
-    pub(crate) kind: ChatKind,
     /// The private state of this agent, by its profile; else the world
     #[arg(long, value_name = "PROFILE")]
     pub(crate) private: Option<String>,
@@ -180,15 +194,6 @@ pub(crate) struct StateSetArgs {
     pub(crate) value: Option<String>,
     #[command(flatten)]
     pub(crate) chat: ChatArgs,
-    /// What kind of chat --chat is
-    #[arg(
-        long,
-        value_enum,
-        ignore_case = true,
-        value_name = "KIND",
-        default_value = "session"
-    )]
-    pub(crate) kind: ChatKind,
     /// What to do there
     #[arg(
         long,
@@ -211,25 +216,37 @@ pub(crate) struct StateSetArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct StateSchemaArgs {
-    /// A file with a JSON Schema
-    #[arg(
-        value_name = "FILE",
-        required_unless_present = "remove",
-        conflicts_with = "remove"
-    )]
+    /// A file with a JSON Schema; the schema there is, if left out
+    #[arg(value_name = "FILE", conflicts_with = "remove")]
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) chat: ChatArgs,
-    /// What kind of chat --chat is
-    #[arg(
-        long,
-        value_enum,
-        ignore_case = true,
-        value_name = "KIND",
-        default_value = "session"
-    )]
-    pub(crate) kind: ChatKind,
     /// Take the schema away
     #[arg(long)]
     pub(crate) remove: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StateDeleteArgs {
+    #[command(flatten)]
+    pub(crate) chat: ChatArgs,
+    #[command(flatten)]
+    pub(crate) what: StateDeleteWhat,
+    /// Do not ask
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+#[group(id = "what", required = true, multiple = false)]
+pub(crate) struct StateDeleteWhat {
+    /// The world, with its history and its schema
+    #[arg(long)]
+    pub(crate) world: bool,
+    /// The private state of this agent, by its profile
+    #[arg(long, value_name = "PROFILE")]
+    pub(crate) private: Option<String>,
+    /// Everything: the world, and all that runs of the chat have left for later ones
+    #[arg(long)]
+    pub(crate) all: bool,
 }

@@ -62,6 +62,8 @@ pub(super) const ARGUMENTS: &[(&str, &str, &str)] = &[
         "invocation",
         "只要运行中这个智能体的事件（invocation ID，runs show 会列出）",
     ),
+    ("runs checkpoint", "run", RUN_ID),
+    ("runs checkpoint", "note", "原因；与检查点一起保存"),
     ("runs checkpoints", "run", RUN_ID),
     (
         "runs checkpoints",
@@ -109,7 +111,11 @@ pub(super) const ARGUMENTS: &[(&str, &str, &str)] = &[
     ("runs guide", "run", RUN_ID),
     ("runs guide", "text", "要告诉智能体的话；- 从标准输入读取"),
     ("runs approve", "run", RUN_ID),
-    ("runs approve", "call", "哪个调用（有几个在等待时）"),
+    (
+        "runs approve",
+        "call",
+        "哪个调用、哪次询问（approvalId）或哪个智能体（有几个在等待时）",
+    ),
     ("runs approve", "deny", "不允许调用"),
     ("runs approve", "reason", "原因；会告诉模型"),
     (
@@ -149,6 +155,11 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
         SHOW,
     ),
     ("runs events", "输出一次运行的事件", EVENTS),
+    (
+        "runs checkpoint",
+        "为一次运行创建检查点，不论由谁驱动",
+        CHECKPOINT,
+    ),
     (
         "runs checkpoints",
         "列出一次运行的检查点，或显示其中一个的文件",
@@ -251,6 +262,14 @@ const CHECKPOINTS: &str = "\
 每次写入、修补和发布都会留下一个检查点。查看某个文件当时的样子：
 innkeeper runs show last --file checkpoints/cp_000003/output/main.md";
 
+const CHECKPOINT: &str = "\
+示例：
+  innkeeper runs checkpoint last                      把现在的文件留作检查点
+  innkeeper runs checkpoint last --note \"暴风雨之前\"
+
+若由另一个进程驱动，由那个进程创建；没有进程驱动时在这里创建，运行保持原样。已结束的运行不再接受检查点：
+它的结尾本来就会保留。使用 --json 时给出 id、seq、eventSeq、runId、createdAt、reason、note 和 files。";
+
 const DIFF: &str = "\
 示例：
   innkeeper runs diff last                            一次运行的全部改动
@@ -271,8 +290,8 @@ const ROLLBACK: &str = "\
                                                       之后发布的内容也一并收回
   innkeeper runs rollback last --undo                 恢复到上一次退回之前
 
-会先显示将改变什么，再询问你。运行须已结束或暂停；等待你的、被中断的运行会先被取消，正在进行的则拒绝。
-之后可以继续，已完成的运行也可以：模型会被告知撤回了什么。已花费的不会退还，工具在工作区以外做的事也不会撤销。
+会先显示将改变什么，再询问你。运行须已结束或暂停；等待你的、被中断的运行会先被取消，正在进行的、显示之后又有进展的则拒绝。
+之后可以继续，已完成的运行也可以：模型会被告知撤回了什么，那之后“本次运行”的许可会重新询问。已花费的不会退还，工具在工作区以外做的事也不会撤销。
 使用 --json 时给出事件 run_rolled_back 以及 runId、status 和 afterCheckpointId。
 
 退出码：0 完成，1 失败或被拒绝，2 用法有误或没有这次运行，6 另一个进程正在驱动这里的运行。";
@@ -285,7 +304,8 @@ const FORK: &str = "\
   innkeeper runs fork last start --no-start           只建立；runs resume 才开始
 
 新的运行拥有那一刻的文件和对话，有自己的 ID 和额度；原来的运行不受影响，可以正在进行，也可以删除。
-显示方式、--json 和退出码都与 innkeeper run 相同。";
+其他智能体当时正在做的任务不会带过来，新的运行会被告知。显示方式、--json 和退出码都与 innkeeper run 相同：
+另一个进程正在驱动这里的运行时为 6，只建立（--no-start）时除外。";
 
 const RESUME: &str = "\
 示例：
@@ -309,12 +329,13 @@ const GUIDE: &str = "\
 const APPROVE: &str = "\
 示例：
   innkeeper runs approve --list                       所有等待回答的调用
+  innkeeper runs approve last --list                  完整显示一次运行的询问
   innkeeper runs approve last                         允许调用，仅这一次
   innkeeper runs approve last --remember run          这次运行再问同样的事也允许
   innkeeper runs approve last call_2_1 --deny --reason \"不要动那个文件\"
   innkeeper runs approve last --arguments '{\"file_path\": \"notes/old.md\"}'
 
-如果这次运行有几个调用在等待，请指明一个。驱动它的进程会立即继续；没有进程驱动时，回答会被记下，
+会显示所回答的内容，看不见的字符写成 \\u200b。如果这次运行有几个调用在等待，请指明一个。驱动它的进程会立即继续；没有进程驱动时，回答会被记下，
 innkeeper runs resume 会带着它继续。参数要完整给出；保持显示原样的值（如 [redacted]）不会改变。
 规则拒绝的仍然拒绝。";
 

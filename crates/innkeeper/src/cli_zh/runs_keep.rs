@@ -1,6 +1,6 @@
 //! `innkeeper runs memory …` and `innkeeper runs prune` in Chinese.
 
-const CHAT: &str = "工作区，或其中的一次运行";
+const CHAT: &str = "聊天的固定 ID、工作区，或其中的一次运行";
 
 pub(super) const ARGUMENTS: &[(&str, &str, &str)] = &[
     ("runs memory list", "chat", CHAT),
@@ -22,12 +22,12 @@ pub(super) const ARGUMENTS: &[(&str, &str, &str)] = &[
     (
         "runs memory copy",
         "chat",
-        "谁的记忆：工作区，或其中的一次运行",
+        "谁的记忆：聊天的固定 ID、工作区，或其中的一次运行",
     ),
     (
         "runs memory copy",
         "target",
-        "复制到哪里：工作区，或其中的一次运行",
+        "复制到哪里：聊天的固定 ID、工作区，或其中的一次运行",
     ),
     ("runs memory prune", "chat", CHAT),
     ("runs memory prune", "states", "状态的 ID 或其开头部分"),
@@ -59,13 +59,14 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
 const MEMORY: &str = "\
 示例：
   innkeeper runs memory list                          有记忆的聊天
+  innkeeper runs memory list evening                  一个聊天的各个状态
   innkeeper runs memory list last                     最新一次运行所属聊天的各个状态
   innkeeper runs memory show last last                其中最新的一个及其文件
   innkeeper runs memory diff last 0197aa 0197bb       两个状态之间学到了什么
   innkeeper runs memory copy chat_b30dd8f137c0e127 chat_84134139c4785d9f
 
 运行完成时，它在 persist/ 中的内容成为一个状态，以该运行命名，同一聊天以后的运行从它开始。
-聊天用工作区（chat_……）或其中的一次运行来指明；状态用 ID、其开头部分或 last 来指明。";
+聊天用固定 ID（innkeeper run --chat 的，或应用程序的）、工作区（chat_……）或其中的一次运行来指明；状态用 ID、其开头部分或 last 来指明。";
 
 const LIST: &str = "\
 示例：
@@ -86,7 +87,8 @@ const COPY: &str = "\
 示例：
   innkeeper runs memory copy chat_b30dd8f137c0e127 chat_84134139c4785d9f
 
-复制所有状态，ID 不变，因此复制到分支中的消息仍能找到自己的状态。再次执行会补上新增的状态。";
+复制所有状态，ID 不变，因此复制到分支中的消息仍能找到自己的状态；innkeeper run --chat 的聊天中，
+已退回的状态不复制。再次执行会补上新增的状态。";
 
 const FORGET: &str = "\
 示例：
@@ -102,6 +104,7 @@ const PRUNE: &str = "\
 
 已结束的运行中，最近结束的完整保留；其次的保留记录和事件；其余的删除。数量写在 innkeeper.toml 的
 [retention] 中，或在这里指定。没有结束的和损坏的运行不动。其他运行或记忆需要的内容也会保留。
+不属于聊天的运行，它的记忆随它一起删除；聊天的记忆中，以后的运行再也用不到的会删除。
 使用 --json 时输出计划，或清理的结果。
 
 退出码：0 完成，1 有的无法清理或你没有同意，2 用法有误，6 另一个进程正在驱动这里的运行。";

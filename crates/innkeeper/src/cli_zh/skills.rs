@@ -29,6 +29,10 @@ pub(super) const ARGUMENTS: &[(&str, &str, &str)] = &[
     ("skills move", "to", "移到哪个范围"),
     ("skills move", "replace", "替换同名的另一个技能"),
     ("skills move", "skip", "保留同名的另一个技能"),
+    ("skills retarget", "from", "范围原来的名称"),
+    ("skills retarget", "to", "范围现在的名称"),
+    ("skills retarget", "replace", "替换同名的另一个技能"),
+    ("skills retarget", "skip", "保留同名的另一个技能"),
 ];
 
 pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
@@ -43,6 +47,11 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("skills export", "把技能写成压缩包", EXPORT),
     ("skills delete", "删除技能", DELETE),
     ("skills move", "把技能移到另一个范围", MOVE),
+    (
+        "skills retarget",
+        "预设、智能体或角色改名后，让它的全部技能跟着走",
+        RETARGET,
+    ),
 ];
 
 const EXAMPLES: &str = "\
@@ -99,3 +108,9 @@ const MOVE: &str = "\
 示例：
   innkeeper skills move haiku --to profile:poet
   innkeeper skills move haiku --scope profile:poet --to global --replace";
+
+const RETARGET: &str = "\
+示例：
+  innkeeper skills retarget profile:poet profile:haiku-poet
+  innkeeper skills retarget preset:openai/One preset:openai/Two --skip
+  innkeeper skills retarget character:Seraphina character:Sera --json | jq -r '.moved[].skill.name'";

@@ -70,11 +70,23 @@ pub(crate) enum RunFault {
     /// None of its calls waits for an answer.
     NothingWaits {
         run: String,
+        /// What became of the question that was asked last.
+        why: Option<Said>,
     },
     /// Which of its calls is meant was not said.
     SeveralWait {
         run: String,
         calls: Vec<String>,
+    },
+    /// Neither a chat nor a run is called so.
+    NoChat {
+        given: String,
+        near: Option<String>,
+    },
+    /// Chats of different kinds are called so.
+    SeveralChats {
+        given: String,
+        workspaces: Vec<String>,
     },
     /// A chat has no such memory, or several begin so.
     NoState {
@@ -116,8 +128,8 @@ impl From<RunFault> for super::Failure {
 impl RunFault {
     pub(super) fn code(&self) -> &str {
         match self {
-            Self::Unknown { .. } | Self::None => "run.unknown",
-            Self::Ambiguous { .. } => "run.ambiguous",
+            Self::Unknown { .. } | Self::None | Self::NoChat { .. } => "run.unknown",
+            Self::Ambiguous { .. } | Self::SeveralChats { .. } => "run.ambiguous",
             Self::NoMessage => "run.no_message",
             Self::TwoProfiles => "cli.usage",
             Self::Refused(error) => of_store(error).unwrap_or(error.code.as_str()),
@@ -214,12 +226,23 @@ impl RunFault {
             Self::Unwritable { file, why } => {
                 format!("{file}: cannot be written ({why}); check the path and the disk")
             }
-            Self::NothingWaits { run } => format!(
-                "no call of the run '{run}' waits for an answer; innkeeper runs approve --list shows those that do"
+            Self::NothingWaits { run, why } => format!(
+                "no call of the run '{run}' waits for an answer{}; innkeeper runs approve --list shows those that do",
+                why.as_ref().map(|why| format!(": {}", why.shown(Lang::En))).unwrap_or_default()
             ),
             Self::SeveralWait { run, calls } => format!(
                 "several calls of the run '{run}' wait for an answer: {}; name one, as in innkeeper runs approve {run} CALL",
                 shown(&calls.join(", "))
+            ),
+            Self::NoChat { given, near } => format!(
+                "there is no chat and no run '{}'{}; innkeeper runs memory list shows the chats that remember something",
+                shown(given),
+                near.as_ref().map(|near| format!(", did you mean {}?", shown(near))).unwrap_or_default(),
+            ),
+            Self::SeveralChats { given, workspaces } => format!(
+                "several chats are called '{}'; name one by its workspace: {}",
+                shown(given),
+                workspaces.join(", ")
             ),
             Self::NoState { given, workspace, near } => format!(
                 "{} has no state '{}', or several that begin so{}; innkeeper runs memory list {} shows them",
@@ -287,12 +310,27 @@ impl RunFault {
             Self::Unwritable { file, why } => {
                 format!("{file}：无法写入（{why}）；请检查路径和磁盘")
             }
-            Self::NothingWaits { run } => format!(
-                "运行“{run}”没有等待回答的调用；innkeeper runs approve --list 会列出等待回答的调用"
+            Self::NothingWaits { run, why } => format!(
+                "运行“{run}”没有等待回答的调用{}；innkeeper runs approve --list 会列出等待回答的调用",
+                why.as_ref()
+                    .map(|why| format!("：{}", why.shown(Lang::Zh)))
+                    .unwrap_or_default()
             ),
             Self::SeveralWait { run, calls } => format!(
                 "运行“{run}”有几个调用等待回答：{}；请指明一个：innkeeper runs approve {run} CALL",
                 shown(&calls.join("、"))
+            ),
+            Self::NoChat { given, near } => format!(
+                "没有名为“{}”的聊天或运行{}；innkeeper runs memory list 会列出有记忆的聊天",
+                shown(given),
+                near.as_ref()
+                    .map(|near| format!("，是否指 {}？", shown(near)))
+                    .unwrap_or_default(),
+            ),
+            Self::SeveralChats { given, workspaces } => format!(
+                "有几个聊天都叫“{}”；请用工作区指明：{}",
+                shown(given),
+                workspaces.join("、")
             ),
             Self::NoState {
                 given,
@@ -408,10 +446,19 @@ pub(super) fn one_of_each() -> Vec<RunFault> {
         },
         RunFault::NothingWaits {
             run: "run_1".to_owned(),
+            why: Some(Said::new(nasty(), nasty())),
         },
         RunFault::SeveralWait {
             run: "run_1".to_owned(),
             calls: vec![nasty()],
+        },
+        RunFault::NoChat {
+            given: nasty(),
+            near: Some(nasty()),
+        },
+        RunFault::SeveralChats {
+            given: nasty(),
+            workspaces: vec!["chat_1".to_owned()],
         },
     ]
 }

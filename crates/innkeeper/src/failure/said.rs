@@ -4,6 +4,7 @@
 //! around names, so they are found by those words; a sentence that is not known stays as it is.
 
 use super::message;
+use super::said_questions::PHRASES as PHRASES_OF_QUESTIONS;
 use super::said_runs::PHRASES as PHRASES_OF_RUNS;
 use super::said_skills::PHRASES as PHRASES_OF_SKILLS;
 use super::said_states::PHRASES as PHRASES_OF_STATES;
@@ -84,6 +85,7 @@ fn translated(english: &str, depth: usize) -> String {
         .iter()
         .chain(PHRASES_OF_SKILLS)
         .chain(PHRASES_OF_STATES)
+        .chain(PHRASES_OF_QUESTIONS)
         .chain(PHRASES);
     let known = known.filter(|_| depth > 0);
     let mut found = known.filter_map(|(pattern, chinese)| {
@@ -266,6 +268,7 @@ mod tests {
             .chain(PHRASES_OF_RUNS)
             .chain(PHRASES_OF_SKILLS)
             .chain(PHRASES_OF_STATES)
+            .chain(PHRASES_OF_QUESTIONS)
         {
             let count = english.matches("{}").count();
             for number in 0..count {

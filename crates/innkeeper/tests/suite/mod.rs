@@ -22,6 +22,8 @@ mod rehearsal;
 mod repair;
 mod report;
 mod runs;
+mod runs_agents;
+mod runs_answer;
 mod runs_approve;
 mod runs_diff;
 mod runs_keep;

@@ -73,6 +73,7 @@ fn old_runs_are_slimmed_and_go_once_a_person_has_said_so() {
         &["runs", "show", run, "--file", "output/main.md"],
         &["runs", "diff", run],
         &["runs", "resume", run],
+        &["runs", "guide", run, "Make it shorter"],
     ] {
         let refused = house.run(words);
         assert_eq!(refused.code, Some(1), "{words:?}: {}", refused.stderr);
@@ -82,7 +83,26 @@ fn old_runs_are_slimmed_and_go_once_a_person_has_said_so() {
             refused.stderr
         );
     }
+    let checkpoints = house.run(&["runs", "checkpoints", run]);
+    assert!(
+        checkpoints
+            .stderr
+            .contains("the files of these checkpoints are gone"),
+        "{}",
+        checkpoints.stderr
+    );
+    assert_eq!(house.json(&["runs", "checkpoints", run])["filesGone"], true);
+    let whole = whole["runId"].as_str().unwrap();
+    let checkpoints = house.json(&["runs", "checkpoints", whole]);
+    assert_eq!(checkpoints["filesGone"], json!(null));
     assert_eq!(house.run(&["runs", "delete", run, "--yes"]).code, Some(0));
+    for words in [
+        &["--keep", "1", "--keep-full", "2"][..],
+        &["--keep-full", "10000"],
+    ] {
+        let refused = house.run(&[&["runs", "prune", "--dry-run"], words].concat());
+        refused.is_refused(2, &["cannot be kept whole", "cli.usage"]);
+    }
     let doctor = house.run(&["doctor"]);
     assert!(!doctor.stdout.contains("damaged"), "{}", doctor.stdout);
 }
@@ -113,9 +133,23 @@ fn the_memory_of_a_chat_can_be_looked_at_copied_and_pruned() {
         house.json(&["runs", "memory", "list"]),
         json!({"workspaces": []})
     );
+    // What a run without a chat could leave to nobody is not kept where it is empty.
     assert_eq!(house.run(&LETTER).code, Some(0));
+    assert_eq!(
+        house.json(&["runs", "memory", "list"]),
+        json!({"workspaces": []})
+    );
+    let letter = [&LETTER[..], &["--chat", "letters"]].concat();
+    assert_eq!(house.run(&letter).code, Some(0));
     let chats = house.json(&["runs", "memory", "list"]);
+    assert_eq!(chats["workspaces"][0]["stableChatId"], "letters");
     let chat = chats["workspaces"][0]["workspaceId"].as_str().unwrap();
+    let named = house.json(&["runs", "memory", "list", "letters"]);
+    assert_eq!(named["workspaceId"], chat);
+    let unknown = house.run(&["runs", "memory", "list", "lettres"]);
+    unknown.is_refused(2, &["there is no chat and no run 'lettres'", "run.unknown"]);
+    let zh = house.run(&["--lang", "zh", "runs", "memory", "list", "lettres"]);
+    zh.is_refused(2, &["没有名为“lettres”的聊天或运行"]);
     let states = house.json(&["runs", "memory", "list", "last"]);
     assert_eq!(states["workspaceId"], chat);
     let run = house.json(&["runs", "list"])[0]["runId"].clone();
@@ -154,4 +188,143 @@ fn the_memory_of_a_chat_can_be_looked_at_copied_and_pruned() {
     assert_eq!(done["removedStateIds"], json!([run]));
     let left = house.json(&["runs", "memory", "list"]);
     assert_eq!(left["workspaces"].as_array().unwrap().len(), 1);
+}
+
+/// A run in a chat that counts its visits in its private state.
+const COUNTS: &str = "name: keeper\nscenes:\n  - name: done\n    when: {role: observation}\n    reply: Noted.\n  - name: call\n    when: {matches: '\\S'}\n    \
+     reply: |\n      <|[REQUEST_TOOL]|>\n      command:»»»UpdatePrivateStateTool«««\n      path:»»»visits«««\n      op:»»»increment«««\n      <|[END_TOOL]|>\n      \
+     <|[REQUEST_TOOL]|>\n      command:»»»RequestWorldStateUpdateTool«««\n      path:»»»guests«««\n      op:»»»increment«««\n      <|[END_TOOL]|>\n";
+
+fn counting() -> House {
+    let house = House::new();
+    house.settings("[models]\nrehearsal = \"script.yaml\"\n");
+    house.write("script.yaml", COUNTS);
+    house
+}
+
+#[test]
+fn rolling_a_run_of_a_chat_back_takes_back_what_the_chat_remembers() {
+    let house = counting();
+    let visit = || {
+        let run = house.run(&["run", "--chat", "evening", "--yes", "A guest"]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+    };
+    let visits = || {
+        let shown = house.json(&[
+            "state",
+            "show",
+            "--chat",
+            "evening",
+            "--private",
+            "innkeeper",
+        ]);
+        shown["private"][0]["value"]["visits"].clone()
+    };
+    visit();
+    visit();
+    assert_eq!(visits(), 2);
+    let back = ["runs", "rollback", "last", "start", "--yes"];
+    house.json(&back);
+    assert_eq!(visits(), 1);
+    house.json(&["runs", "rollback", "last", "--undo", "--yes"]);
+    assert_eq!(visits(), 2);
+    house.json(&back);
+    visit();
+    assert_eq!(visits(), 2);
+    // Also once the runs are gone.
+    house.json(&["runs", "prune", "--keep", "0", "--keep-full", "0", "--yes"]);
+    assert_eq!(house.json(&["runs", "list"]), json!([]));
+    assert_eq!(visits(), 2);
+    let left = house.json(&["runs", "memory", "list", "evening"]);
+    assert_eq!(left["states"].as_array().unwrap().len(), 1, "{left}");
+    visit();
+    assert_eq!(visits(), 3);
+}
+
+#[test]
+fn what_a_run_without_a_chat_remembers_goes_with_it() {
+    let house = counting();
+    for _ in 0..2 {
+        let run = house.run(&["run", "--yes", "A guest"]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+    }
+    let run = house.json(&["runs", "list"])[1]["runId"].clone();
+    let run = run.as_str().unwrap();
+    let kept = || house.json(&["runs", "memory", "list"])["workspaces"].clone();
+    assert_eq!(kept().as_array().unwrap().len(), 2);
+    let world = ["state", "show", "--chat", run, "--world"];
+    assert_eq!(house.json(&world)["world"]["version"], 1);
+    let prune = ["runs", "prune", "--keep", "1", "--keep-full", "1"];
+    let plan = house.json(&[&prune[..], &["--dry-run"]].concat());
+    let counted = [
+        &plan["totalDeleteStateCount"],
+        &plan["totalDeleteWorldCount"],
+        &plan["candidates"][0]["stateCount"],
+    ];
+    assert_eq!(counted, [&json!(1); 3]);
+    house
+        .run(&[&prune[..], &["--dry-run"]].concat())
+        .shows(&["1 deleted, with 1 states and 1 worlds"]);
+    house.json(&[&prune[..], &["--yes"]].concat());
+    assert_eq!(kept().as_array().unwrap().len(), 1);
+    assert_eq!(house.json(&world)["world"]["version"], 0);
+    house.json(&["runs", "delete", "last", "--yes"]);
+    assert_eq!(kept(), json!([]));
+}
+
+#[test]
+fn a_person_deletes_what_a_chat_remembers() {
+    let house = counting();
+    for _ in 0..2 {
+        let run = house.run(&["run", "--chat", "evening", "--yes", "A guest"]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+    }
+    let delete =
+        |words: &[&str]| house.run(&[&["state", "delete", "--chat", "evening"], words].concat());
+    let shown = || house.json(&["state", "show", "--chat", "evening"]);
+    // Nobody can be asked here, and what is meant has to be said.
+    delete(&["--world"]).is_refused(2, &["--yes"]);
+    assert_eq!(delete(&["--yes"]).code, Some(2));
+    assert_eq!(delete(&["--world", "--all", "--yes"]).code, Some(2));
+    delete(&["--private", "nobody", "--yes"]).is_refused(1, &["'nobody' has no private state"]);
+    assert_eq!(shown()["world"]["version"], 2);
+
+    let gone = house.json(&["state", "delete", "--chat", "evening", "--world", "--yes"]);
+    assert_eq!(
+        (&gone["world"], &gone["stateIds"]),
+        (&json!(true), &json!([]))
+    );
+    assert_eq!(shown()["world"], json!({"version": 0, "value": {}}));
+    delete(&["--world", "--yes"]).is_refused(1, &["nothing was deleted", "state.not_kept"]);
+    let gone = house.json(&[
+        "state",
+        "delete",
+        "--chat",
+        "evening",
+        "--private",
+        "innkeeper",
+        "--yes",
+    ]);
+    assert_eq!(gone["stateIds"].as_array().unwrap().len(), 2, "{gone}");
+    assert_eq!(shown()["private"], json!([]));
+    // The next run begins anew.
+    assert_eq!(
+        house
+            .run(&["run", "--chat", "evening", "--yes", "A guest"])
+            .code,
+        Some(0)
+    );
+    assert_eq!(shown()["private"][0]["value"], json!({"visits": 1}));
+    let all = delete(&["--all", "--yes"]);
+    assert_eq!(all.code, Some(0), "{}", all.stderr);
+    assert!(
+        all.stderr.contains("the world and 3 states"),
+        "{}",
+        all.stderr
+    );
+    assert_eq!(
+        house.json(&["runs", "memory", "list"]),
+        json!({"workspaces": []})
+    );
+    delete(&["--lang", "zh", "--all", "--yes"]).is_refused(1, &["这个对话中没有它"]);
 }

@@ -110,13 +110,39 @@ fn a_world_is_held_to_the_schema_that_a_person_gave_it() {
     let schema = r#"{"properties": {"guests": {"type": "integer", "minimum": 0}}}"#;
     let schema = house.write("world.json", schema);
     let schema = schema.to_str().unwrap();
+    let show = ["state", "schema", "--chat", "evening"];
+    assert_eq!(house.json(&show)["schema"], json!(null));
     house.json(&["state", "schema", "--chat", "evening", schema]);
+    assert_eq!(
+        house.json(&show)["schema"]["properties"]["guests"]["minimum"],
+        0
+    );
+    house.run(&show).shows(&["\"minimum\": 0"]);
     let set = |words: &[&str]| house.run(&[&["state", "set", "--chat", "evening"], words].concat());
     assert_eq!(set(&["--op", "increment", "guests", "2"]).code, Some(0));
     set(&["guests", "-1"]).is_refused(1, &["would not fit its schema at '/guests'", "minimum"]);
     set(&["--lang", "zh", "guests", "-1"]).is_refused(1, &["世界状态在“/guests”处会不符合 schema"]);
     house.json(&["state", "schema", "--chat", "evening", "--remove"]);
     assert_eq!(set(&["guests", "-1"]).code, Some(0));
+    assert_eq!(house.json(&show)["schema"], json!(null));
+}
+
+#[test]
+fn large_integers_keep_their_digits() {
+    let house = House::new();
+    let set = |words: &[&str]| house.run(&[&["state", "set", "--chat", "x"], words].concat());
+    assert_eq!(set(&["n", "9007199254740993"]).code, Some(0));
+    assert_eq!(set(&["--op", "increment", "n"]).code, Some(0));
+    let shown = house.run(&["state", "show", "--chat", "x", "--path", "n", "--json"]);
+    assert!(
+        shown.stdout.contains("9007199254740994"),
+        "{}",
+        shown.stdout
+    );
+    set(&["--op", "increment", "n", "0.5"]).is_refused(1, &["digits would be lost"]);
+    set(&["--lang", "zh", "--op", "increment", "n", "0.5"]).is_refused(1, &["会丢失数位"]);
+    assert_eq!(set(&["n", "18446744073709551615"]).code, Some(0));
+    set(&["--op", "increment", "n"]).is_refused(1, &["too large"]);
 }
 
 #[test]
@@ -146,7 +172,29 @@ fn what_is_not_there_is_said_in_one_line() {
             1,
             "there is no profile 'nobody'",
         ),
-        (&["schema", "--chat", "x"], 2, "FILE"),
+        (
+            &["show", "--chat", "x", "--path", "a.b"],
+            1,
+            "neither the world nor a private state of this chat has anything at '/a/b'",
+        ),
+        (
+            &["set", "--chat", "x", "a", "18446744073709551616"],
+            1,
+            "The number 18446744073709551616 cannot be kept exactly",
+        ),
+        (
+            &[
+                "set",
+                "--lang",
+                "zh",
+                "--chat",
+                "x",
+                "a",
+                "[-9223372036854775809]",
+            ],
+            1,
+            "数字 -9223372036854775809 无法精确保存",
+        ),
     ] {
         house
             .run(&[&["state"], words].concat())

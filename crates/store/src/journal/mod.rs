@@ -90,6 +90,15 @@ pub struct Replay {
     pub inputs: Vec<Arc<str>>,
 }
 
+/// What goes with a run that is deleted, since nobody can come to it without the run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Belongings {
+    /// States of its workspace. One that another run without an end began with stays.
+    pub states: Vec<String>,
+    /// The workspace was that of a run without a chat: with its last run go all its states and its world.
+    pub has_own_workspace: bool,
+}
+
 /// Kept by SQLite here and by PostgreSQL where many machines share a database.
 #[async_trait]
 pub trait RunJournal: Send + Sync {
@@ -129,8 +138,14 @@ pub trait RunJournal: Send + Sync {
     /// Those without a terminal event, oldest first.
     async fn unfinished(&self) -> Result<Vec<RunRecord>, StoreError>;
 
-    /// With all its events. Contents that nothing else holds go with the next sweep.
-    async fn delete(&self, run: &RunId) -> Result<bool, StoreError>;
+    /// With all its events, and nothing of what it has left to others. Contents that nothing else holds go with the next
+    /// sweep.
+    async fn delete(&self, run: &RunId) -> Result<bool, StoreError> {
+        self.delete_with(run, &Belongings::default()).await
+    }
+
+    /// The same, with what belongs to it: at once, or not at all.
+    async fn delete_with(&self, run: &RunId, belongings: &Belongings) -> Result<bool, StoreError>;
 
     /// Told after the commit of every entry of the run; gives events from after `seq` on, from disk as far as needed.
     fn follow(&self, run: &RunId, after: u64) -> Follower;

@@ -13,7 +13,7 @@ use sqlx::{QueryBuilder, Row, Sqlite};
 use super::codec::{input_sum, signed};
 use super::read::{RECORD, number, record_of};
 use super::sqlite::SqliteJournal;
-use super::{RunRecord, steps};
+use super::{Belongings, RunRecord, steps};
 use crate::StoreError;
 use crate::journal::at_most;
 use crate::limits::{MAX_RUNS_READ, MAX_RUNS_WEIGHED};
@@ -46,8 +46,13 @@ pub trait RunRetention: Send + Sync {
     /// Contents that nothing else holds go with the next sweep.
     async fn slim(&self, run: &RunId, seen: RunSeen) -> Result<Option<Weight>, StoreError>;
 
-    /// Leaves nothing. The same holds.
-    async fn remove(&self, run: &RunId, seen: RunSeen) -> Result<Option<Weight>, StoreError>;
+    /// Leaves nothing of it, and nothing of what belongs to it. The same holds.
+    async fn remove(
+        &self,
+        run: &RunId,
+        seen: RunSeen,
+        belongings: &Belongings,
+    ) -> Result<Option<Weight>, StoreError>;
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -93,6 +98,10 @@ pub struct RunWeight {
     pub events: Weight,
     /// Contents that no other run and no state holds.
     pub contents: Weight,
+    /// States that are the run's alone, since it has no chat and no other run has its workspace.
+    pub states: Weight,
+    /// The same of its world.
+    pub worlds: Weight,
     /// What is wrong with its steps, as far as that is seen without reading them.
     pub problem: Option<String>,
 }
@@ -239,7 +248,12 @@ impl RunRetention for SqliteRetention {
         }))
     }
 
-    async fn remove(&self, run: &RunId, seen: RunSeen) -> Result<Option<Weight>, StoreError> {
+    async fn remove(
+        &self,
+        run: &RunId,
+        seen: RunSeen,
+        belongings: &Belongings,
+    ) -> Result<Option<Weight>, StoreError> {
         let Some(number) = number(&self.0.database, run).await? else {
             return Ok(None);
         };
@@ -252,7 +266,7 @@ impl RunRetention for SqliteRetention {
             weight.add(of_run.heavy);
             weight.add(of_run.events);
         }
-        let is_gone = self.0.delete_if(run, Some(seen)).await?;
+        let is_gone = self.0.delete_if(run, Some(seen), belongings).await?;
         Ok(is_gone.then_some(weight))
     }
 }
@@ -260,7 +274,7 @@ impl RunRetention for SqliteRetention {
 type Part = fn(&mut RunWeight) -> &mut Weight;
 
 /// The lengths stand before what they are the lengths of, so that nothing large is read.
-const WEIGHTS: [(&str, Part); 5] = [
+const WEIGHTS: [(&str, Part); 7] = [
     (
         "SELECT run, sum(input <> ''), sum(octet_length(input)) FROM journal
          WHERE run IN (SELECT value FROM json_each(?)) GROUP BY run",
@@ -288,6 +302,20 @@ const WEIGHTS: [(&str, Part); 5] = [
             AND NOT EXISTS (SELECT 1 FROM state_contents s WHERE s.blob = h.blob)
          GROUP BY h.run",
         |weight| &mut weight.contents,
+    ),
+    (
+        "SELECT r.no, count(*), sum(octet_length(s.record)) FROM runs r JOIN states s ON s.workspace = r.workspace
+         WHERE r.no IN (SELECT value FROM json_each(?)) AND r.chat = r.id
+            AND NOT EXISTS (SELECT 1 FROM runs o WHERE o.workspace = r.workspace AND o.no <> r.no)
+         GROUP BY r.no",
+        |weight| &mut weight.states,
+    ),
+    (
+        "SELECT r.no, count(*), sum(octet_length(w.value)) FROM runs r JOIN worlds w ON w.workspace = r.workspace
+         WHERE r.no IN (SELECT value FROM json_each(?)) AND r.chat = r.id
+            AND NOT EXISTS (SELECT 1 FROM runs o WHERE o.workspace = r.workspace AND o.no <> r.no)
+         GROUP BY r.no",
+        |weight| &mut weight.worlds,
     ),
 ];
 
@@ -389,7 +417,6 @@ impl Change for Slim {
         }
         for sql in [
             "DELETE FROM tasks WHERE run = ?",
-            "DELETE FROM approvals WHERE run = ?",
             "DELETE FROM control WHERE run = ?",
         ] {
             sqlx::query(sql).bind(run).execute(&mut *connection).await?;

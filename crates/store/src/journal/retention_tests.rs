@@ -118,16 +118,40 @@ async fn what_has_changed_since_it_was_seen_stays() {
     let seen = keeping.verify(&run).await.unwrap();
     store.journal().append(resumed("a", 4..=4)).await.unwrap();
     assert_eq!(keeping.slim(&run, seen).await.unwrap(), None);
-    assert_eq!(keeping.remove(&run, seen).await.unwrap(), None);
+    assert_eq!(
+        keeping
+            .remove(&run, seen, &Belongings::default())
+            .await
+            .unwrap(),
+        None
+    );
     // Nor is one without an end touched, however it was seen.
     let seen = keeping.verify(&run).await.unwrap();
     assert_eq!(keeping.slim(&run, seen).await.unwrap(), None);
-    assert_eq!(keeping.remove(&run, seen).await.unwrap(), None);
+    assert_eq!(
+        keeping
+            .remove(&run, seen, &Belongings::default())
+            .await
+            .unwrap(),
+        None
+    );
     store.journal().append(last("a", 5)).await.unwrap();
     let seen = keeping.verify(&run).await.unwrap();
     assert!(keeping.slim(&run, seen).await.unwrap().is_some());
-    assert!(keeping.remove(&run, seen).await.unwrap().is_some());
-    assert_eq!(keeping.remove(&run, seen).await.unwrap(), None);
+    assert!(
+        keeping
+            .remove(&run, seen, &Belongings::default())
+            .await
+            .unwrap()
+            .is_some()
+    );
+    assert_eq!(
+        keeping
+            .remove(&run, seen, &Belongings::default())
+            .await
+            .unwrap(),
+        None
+    );
 }
 
 #[tokio::test]
@@ -361,7 +385,7 @@ async fn tried(deeds: Vec<Deed>) {
                     .unwrap();
                 let gone = store
                     .retention()
-                    .remove(&run.id.as_str().into(), seen)
+                    .remove(&run.id.as_str().into(), seen, &Belongings::default())
                     .await;
                 assert!(gone.unwrap().is_some());
             }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use innkeeper_protocol::event::{RunEvent, RunId};
+use innkeeper_protocol::event::{RunEvent, RunId, WorkspaceId};
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 use tokio::sync::oneshot;
@@ -14,8 +14,8 @@ use super::follow::{Hub, follow};
 use super::retention::{self, RunSeen};
 use super::write::{self, Appending};
 use super::{
-    Entry, EventRange, Follower, Replay, RunFilter, RunJournal, RunPage, RunRecord, StepPlace,
-    StepRead, Written,
+    Belongings, Entry, EventRange, Follower, Replay, RunFilter, RunJournal, RunPage, RunRecord,
+    StepPlace, StepRead, Written,
 };
 use super::{read, steps};
 use crate::StoreError;
@@ -23,6 +23,8 @@ use crate::content::{Brought, KnownTrees, SqliteContents};
 use crate::database::Database;
 use crate::limits::{DELETE_PAGE, MAX_KNOWN_RUNS, MAX_RUN_ID_CHARS};
 use crate::reserve::Reserve;
+use crate::states::{self, Which};
+use crate::worlds;
 use crate::writer::{Change, Writer, lock};
 
 /// A cheap handle.
@@ -211,8 +213,8 @@ impl RunJournal for SqliteJournal {
         read::unfinished(&self.database).await
     }
 
-    async fn delete(&self, run: &RunId) -> Result<bool, StoreError> {
-        self.delete_if(run, None).await
+    async fn delete_with(&self, run: &RunId, belongings: &Belongings) -> Result<bool, StoreError> {
+        self.delete_if(run, None, belongings).await
     }
 
     fn follow(&self, run: &RunId, after: u64) -> Follower {
@@ -226,8 +228,13 @@ impl SqliteJournal {
         &self,
         run: &RunId,
         seen: Option<RunSeen>,
+        belongings: &Belongings,
     ) -> Result<bool, StoreError> {
-        let doom = || Doom(run.clone(), seen);
+        let doom = || Doom {
+            run: run.clone(),
+            seen,
+            belongings: belongings.clone(),
+        };
         let was_there = match self.writer.change(doom()).await {
             Err(StoreError::DiskFull { .. }) if self.make_room().await => {
                 self.writer.change(doom()).await?
@@ -332,20 +339,24 @@ impl Change for Create {
 }
 
 /// From here on nobody finds it. Not if it is not as it was seen.
-struct Doom(RunId, Option<RunSeen>);
+struct Doom {
+    run: RunId,
+    seen: Option<RunSeen>,
+    belongings: Belongings,
+}
 
 #[async_trait]
 impl Change for Doom {
     type Output = bool;
 
     async fn apply(&mut self, connection: &mut SqliteConnection) -> Outcome<bool> {
-        let run = self.0.as_str();
-        if let Some(seen) = self.1
+        let run = self.run.as_str();
+        if let Some(seen) = self.seen
             && !retention::is_as_seen(connection, run, seen).await?
         {
             return Ok(Ok(false));
         }
-        let row = sqlx::query("DELETE FROM runs WHERE id = ? RETURNING no")
+        let row = sqlx::query("DELETE FROM runs WHERE id = ? RETURNING no, workspace")
             .bind(run)
             .fetch_optional(&mut *connection)
             .await?;
@@ -353,6 +364,7 @@ impl Change for Doom {
             return Ok(Ok(false));
         };
         let number: i64 = row.try_get(0)?;
+        let workspace: String = row.try_get(1)?;
         for sql in [
             "INSERT OR IGNORE INTO doomed_runs (run) VALUES (?)",
             "DELETE FROM run_states WHERE run = ?",
@@ -366,12 +378,35 @@ impl Change for Doom {
         }
         for sql in [
             "DELETE FROM tasks WHERE run = ?",
-            "DELETE FROM approvals WHERE run = ?",
             "DELETE FROM control WHERE run = ?",
         ] {
             sqlx::query(sql).bind(run).execute(&mut *connection).await?;
         }
+        self.take_belongings(&workspace, connection).await?;
         Ok(Ok(true))
+    }
+}
+
+impl Doom {
+    async fn take_belongings(
+        &self,
+        workspace: &str,
+        connection: &mut SqliteConnection,
+    ) -> Result<(), sqlx::Error> {
+        let states = &self.belongings.states;
+        states::take_away(connection, workspace, states, Which::Unused).await?;
+        if !self.belongings.has_own_workspace {
+            return Ok(());
+        }
+        let others = sqlx::query("SELECT 1 FROM runs WHERE workspace = ? LIMIT 1")
+            .bind(workspace)
+            .fetch_optional(&mut *connection)
+            .await?;
+        if others.is_none() {
+            states::take_all(connection, workspace).await?;
+            worlds::take_away(connection, &WorkspaceId::new(workspace)).await?;
+        }
+        Ok(())
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{Executor, Invocation, ToolError};
 #[path = "state_change.rs"]
 mod change;
 
-pub use change::{Change, StatePath, apply, check_size, look_up};
+pub use change::{Change, StatePath, apply, check_size, look_up, read_json};
 
 /// Where a state lives: that of one agent, which nobody else sees, or that of all agents of a scene.
 #[async_trait]
@@ -380,12 +380,12 @@ impl TryFrom<Operation> for Change {
         match (op.as_str(), value) {
             ("set", Some(value)) => Ok(Self::Set(path, value)),
             ("append", Some(value)) => Ok(Self::Append(path, value)),
-            ("merge", Some(value)) => match fields(value) {
+            ("merge", Some(value)) => match fields(value)? {
                 Some(fields) => Ok(Self::Merge(path, fields)),
                 None => Err(wrong("needs an object as its value")),
             },
             ("increment", None) => Ok(Self::Increment(path, 1.into())),
-            ("increment", Some(value)) => match number(value) {
+            ("increment", Some(value)) => match number(value)? {
                 Some(number) => Ok(Self::Increment(path, number)),
                 None => Err(wrong("needs a number as its value")),
             },
@@ -397,20 +397,25 @@ impl TryFrom<Operation> for Change {
 }
 
 /// Texts of models that write no JSON are read as it.
-fn fields(value: Json) -> Option<Map<String, Json>> {
+fn read_text(value: Json) -> Result<Json, ToolError> {
     match value {
-        Json::Object(fields) => Some(fields),
-        Json::String(text) => serde_json::from_str(&text).ok(),
-        _ => None,
+        Json::String(text) => Ok(read_json(text.trim())?.unwrap_or_default()),
+        value => Ok(value),
     }
 }
 
-fn number(value: Json) -> Option<serde_json::Number> {
-    match value {
-        Json::Number(number) => Some(number),
-        Json::String(text) => serde_json::from_str(text.trim()).ok(),
+fn fields(value: Json) -> Result<Option<Map<String, Json>>, ToolError> {
+    Ok(match read_text(value)? {
+        Json::Object(fields) => Some(fields),
         _ => None,
-    }
+    })
+}
+
+fn number(value: Json) -> Result<Option<serde_json::Number>, ToolError> {
+    Ok(match read_text(value)? {
+        Json::Number(number) => Some(number),
+        _ => None,
+    })
 }
 
 struct Read(Arc<dyn StateHome>);

@@ -143,6 +143,7 @@ fn missing(path: &StatePath, part: &str, here: &Json) -> ToolError {
 pub fn apply(state: &Json, changes: &[Change]) -> Result<Json, ToolError> {
     let mut next = state.clone();
     for change in changes {
+        check_exact(change)?;
         match change {
             Change::Set(path, value) => *place(&mut next, path)? = value.clone(),
             Change::Remove(path) => remove(&mut next, path)?,
@@ -197,29 +198,134 @@ fn merge(there: &mut Json, fields: &Map<String, Json>) {
     }
 }
 
+/// From here on not even integers are told apart by a number with a fraction.
+const LARGEST: f64 = 18_446_744_073_709_551_616.0;
+
+fn inexact(what: &str) -> ToolError {
+    wrong(
+        "state.not_exact",
+        format!(
+            "{what} cannot be kept exactly: integers go from {} to {}; give it as text",
+            i64::MIN,
+            u64::MAX
+        ),
+    )
+}
+
+/// JSON in a text; nothing where there is none. Digits of integers are never lost: where they would be, it is an error.
+pub fn read_json(text: &str) -> Result<Option<Json>, ToolError> {
+    let Ok(read) = serde_json::from_str(text) else {
+        return Ok(None);
+    };
+    let mut is_text = false;
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let is_number = first.is_ascii_digit() || first == '-';
+        let length = match first {
+            '"' => {
+                is_text = !is_text;
+                1
+            }
+            '\\' if is_text => 2,
+            _ if is_number && !is_text => {
+                let end = rest.find([',', '}', ']', ' ', '\t', '\n', '\r']);
+                let number = rest.get(..end.unwrap_or(rest.len())).unwrap_or(rest);
+                let is_whole = !number.contains(['.', 'e', 'E']);
+                if is_whole && number.parse::<i64>().is_err() && number.parse::<u64>().is_err() {
+                    let shown: String = number.chars().take(40).collect();
+                    return Err(inexact(&format!("The number {shown}")));
+                }
+                number.len()
+            }
+            other => other.len_utf8(),
+        };
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    Ok(Some(read))
+}
+
+/// It was written with more digits than are left of it.
+fn is_beyond(number: &Number) -> bool {
+    number.is_f64() && number.as_f64().is_some_and(|size| size.abs() >= LARGEST)
+}
+
+fn check_exact(change: &Change) -> Result<(), ToolError> {
+    let mut open: Vec<&Json> = match change {
+        Change::Set(_, value) | Change::Append(_, value) => vec![value],
+        Change::Merge(_, fields) => fields.values().collect(),
+        Change::Remove(_) | Change::Increment(..) => Vec::new(),
+    };
+    while let Some(value) = open.pop() {
+        match value {
+            Json::Array(items) => open.extend(items),
+            Json::Object(fields) => open.extend(fields.values()),
+            Json::Number(number) if is_beyond(number) => {
+                return Err(inexact(&format!(
+                    "A number in what is to stand at '{}'",
+                    change.path()
+                )));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn whole(number: &Number) -> Option<i128> {
+    let signed = number.as_i64().map(i128::from);
+    signed.or_else(|| number.as_u64().map(i128::from))
+}
+
+/// Only where that is the same number.
+fn fraction(number: &Number) -> Option<f64> {
+    match whole(number) {
+        None => number.as_f64(),
+        Some(whole) => {
+            let near = whole as f64;
+            (near as i128 == whole).then_some(near)
+        }
+    }
+}
+
 fn sum(there: &Json, by: &Number, path: &StatePath) -> Result<Json, ToolError> {
-    let refused = |why: &str| {
+    let refused = |reason: &str, why: &str| {
         wrong(
-            "state.not_a_number",
+            reason,
             format!("What stands at '{path}' cannot be incremented: {why}"),
         )
     };
+    let too_large = || refused("state.not_a_number", "the sum would be too large");
     let zero = Number::from(0);
     let old = match there {
         Json::Null => &zero,
         Json::Number(number) => number,
-        _ => return Err(refused("it is no number; set it instead")),
+        _ => {
+            let why = "it is no number; set it instead";
+            return Err(refused("state.not_a_number", why));
+        }
     };
-    if let (Some(old), Some(by)) = (old.as_i64(), by.as_i64()) {
-        let sum = old.checked_add(by);
-        return sum
-            .map(Json::from)
-            .ok_or_else(|| refused("the sum would be too large"));
+    if let (Some(old), Some(by)) = (whole(old), whole(by)) {
+        let sum = old + by;
+        let small = i64::try_from(sum).map(Json::from);
+        return small
+            .or_else(|_| u64::try_from(sum).map(Json::from))
+            .map_err(|_| too_large());
     }
-    let sum = old.as_f64().zip(by.as_f64()).map(|(old, by)| old + by);
-    sum.and_then(Number::from_f64)
+    let lost = || {
+        let why = "digits would be lost, since the two are of such different size; set it instead";
+        refused("state.not_exact", why)
+    };
+    let (old, by) = fraction(old).zip(fraction(by)).ok_or_else(lost)?;
+    let sum = old + by;
+    if sum.abs() >= LARGEST {
+        return Err(too_large());
+    }
+    if (sum == old && by != 0.0) || (sum == by && old != 0.0) {
+        return Err(lost());
+    }
+    Number::from_f64(sum)
         .map(Json::Number)
-        .ok_or_else(|| refused("the sum would be too large"))
+        .ok_or_else(too_large)
 }
 
 /// The place to write to; `null` where nothing was.

@@ -215,7 +215,7 @@ async fn changes_are_made_together_or_not_at_all() {
         ),
         (
             json!({"operations": [
-                {"op": "set", "path": "n", "value": i64::MAX},
+                {"op": "set", "path": "n", "value": u64::MAX},
                 {"op": "increment", "path": "n"},
             ]}),
             Err("state.not_a_number"),
@@ -311,4 +311,83 @@ async fn the_world_has_versions() {
         call(update, blind).await,
         Ok(json!({"version": 5, "paths": ["/door"]}))
     );
+}
+
+#[test]
+fn integers_keep_all_their_digits_or_are_refused() {
+    let at = |text: &str| StatePath::parse(text).unwrap();
+    let number = |text: &str| -> serde_json::Number { serde_json::from_str(text).unwrap() };
+    for (there, by, sum) in [
+        ("9007199254740993", "1", Ok("9007199254740994")),
+        ("9223372036854775807", "1", Ok("9223372036854775808")),
+        ("18446744073709551614", "1", Ok("18446744073709551615")),
+        (
+            "18446744073709551615",
+            "-18446744073709551615",
+            Err("state.not_exact"),
+        ),
+        (
+            "18446744073709551615",
+            "-9223372036854775808",
+            Ok("9223372036854775807"),
+        ),
+        ("18446744073709551615", "1", Err("state.not_a_number")),
+        ("-9223372036854775808", "-1", Err("state.not_a_number")),
+        ("1", "0.5", Ok("1.5")),
+        ("0.1", "0.2", Ok("0.30000000000000004")),
+        ("9007199254740993", "0.5", Err("state.not_exact")),
+        ("9007199254740992", "0.5", Err("state.not_exact")),
+        ("1e16", "1", Err("state.not_exact")),
+        ("1", "1e17", Err("state.not_exact")),
+        ("1.5", "0", Ok("1.5")),
+        ("1e19", "1e19", Err("state.not_a_number")),
+    ] {
+        let state = json!({"n": number(there)});
+        let made = match Change::new("increment", "n", Some(Json::String(by.to_owned()))) {
+            Ok(change) => apply(&state, &[change]).map(|state| state["n"].to_string()),
+            Err(error) => Err(error),
+        };
+        let made = made.map_err(|error| error.reason.unwrap());
+        assert_eq!(
+            made,
+            sum.map(str::to_owned).map_err(str::to_owned),
+            "{there} + {by}"
+        );
+    }
+    for (text, read) in [
+        ("18446744073709551615", Ok(true)),
+        ("18446744073709551616", Err(())),
+        ("-9223372036854775809", Err(())),
+        (r#"{"a": [1, -9223372036854775809]}"#, Err(())),
+        (
+            r#"{"99999999999999999999": "99999999999999999999 \" 99999999999999999999"}"#,
+            Ok(true),
+        ),
+        ("99999999999999999999.5", Ok(true)),
+        ("[1,2", Ok(false)),
+        ("99999999999999999999x", Ok(false)),
+    ] {
+        let found = read_json(text).map(|read| read.is_some());
+        let found =
+            found.map_err(|error| assert_eq!(error.reason.as_deref(), Some("state.not_exact")));
+        assert_eq!(found, read, "{text}");
+    }
+    // What a model wrote as a number has lost its digits before anybody could see them.
+    for value in [json!(1e20), json!([{"x": -1e300}])] {
+        for change in [
+            Change::Set(at("n"), value.clone()),
+            Change::Append(at("n"), value.clone()),
+            Change::Merge(
+                at("n"),
+                serde_json::Map::from_iter([("x".to_owned(), value.clone())]),
+            ),
+        ] {
+            let refused = apply(&json!({}), &[change]).unwrap_err();
+            assert_eq!(
+                refused.reason.as_deref(),
+                Some("state.not_exact"),
+                "{value}"
+            );
+        }
+    }
 }

@@ -122,3 +122,83 @@ async fn waiting_for_a_person_takes_no_time() {
     let desk = Desk::new(json!({}));
     assert!(timeout(long, desk.log.out_of_time()).await.is_err());
 }
+
+/// Between the look and the leaving nothing begins.
+#[tokio::test]
+async fn a_run_is_left_only_while_nothing_of_it_is_under_way() {
+    let desk = Desk::new(json!({}));
+    desk.begin().await;
+    let calls = ["a", "b"].map(|id| crate::run::testing::native(id, "x", json!({"n": id})));
+    desk.feed(Input::ModelReplied(Arc::new(ModelTurn {
+        tool_calls: calls.to_vec(),
+        ..ModelTurn::default()
+    })))
+    .await;
+    let (a, b): (CallId, CallId) = ("a".into(), "b".into());
+    let seals = || async { desk.log.seal_if_only_asking().await.unwrap() };
+    assert!(!seals().await, "nobody is asked");
+    // Side by side: one is asked about, the other may start at any moment.
+    desk.log.take_up(&[a.clone(), b.clone()]);
+    desk.feed(Input::ApprovalAsked {
+        call: a.clone(),
+        approval_id: "p".to_owned(),
+        reason: None,
+        expires_at: None,
+        question: None,
+    })
+    .await;
+    assert!(!seals().await, "the other is about to start");
+    let start = Input::CallStarted {
+        call: b.clone(),
+        idempotent: false,
+    };
+    desk.feed(start.clone()).await;
+    assert!(!seals().await, "the other is at work");
+    desk.feed(Input::CallEnded {
+        call: b.clone(),
+        observation: Arc::new(innkeeper_protocol::Observation::new(
+            "x",
+            innkeeper_protocol::Outcome::Success {
+                result: "ok".into(),
+                spilled: None,
+            },
+        )),
+        elapsed_ms: 1,
+        change: Default::default(),
+        skill_chars: 0,
+        worlds: Vec::new(),
+        used: None,
+        full: None,
+    })
+    .await;
+    desk.log.put_down(&b);
+    assert!(!desk.log.is_sealed());
+    assert!(seals().await);
+    // It was answered in that moment: whoever takes the run up next begins the call.
+    let late = desk.log.record(answer()).await.unwrap_err();
+    assert_eq!(late, RecordError::Journal(StoreError::Closed));
+    assert_eq!(desk.log.fault(), None, "its journal is whole");
+}
+
+/// One behind the other: what comes after a question is not taken up before its answer.
+#[tokio::test]
+async fn a_call_that_waits_behind_a_question_keeps_nobody() {
+    let desk = Desk::new(json!({}));
+    desk.begin().await;
+    let calls = ["a", "b"].map(|id| crate::run::testing::native(id, "x", json!({"n": id})));
+    desk.feed(Input::ModelReplied(Arc::new(ModelTurn {
+        tool_calls: calls.to_vec(),
+        ..ModelTurn::default()
+    })))
+    .await;
+    desk.log.take_up(&["a".into()]);
+    desk.feed(Input::ApprovalAsked {
+        call: "a".into(),
+        approval_id: "p".to_owned(),
+        reason: None,
+        expires_at: None,
+        question: None,
+    })
+    .await;
+    assert!(desk.log.seal_if_only_asking().await.unwrap());
+}

@@ -8,10 +8,11 @@ mod entry;
 mod fault;
 mod receipt;
 mod rest;
+mod seal;
 #[cfg(test)]
 mod testing;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,7 +20,7 @@ use std::sync::{Arc, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
-use innkeeper_protocol::event::{InvocationId, RunId};
+use innkeeper_protocol::event::{CallId, InvocationId, RunId};
 use innkeeper_store::journal::{RunJournal, Written};
 use innkeeper_store::{Blob, BlobId, StoreError};
 use innkeeper_tools::Clock;
@@ -64,6 +65,10 @@ struct Inner {
     fed: Notify,
     /// Told when the run is in memory and waits for people.
     parked: Notify,
+    /// Calls that somebody sees to here: checked, asked about, started.
+    in_hand: std::sync::Mutex<BTreeSet<CallId>>,
+    /// This process takes nothing more for the run.
+    sealed: AtomicBool,
     /// Why nothing more is written: what is in memory is ahead of the journal and must not be acted upon.
     broken: Fault,
     /// Fires then, so that nothing of the run waits for what can no longer be written down.
@@ -175,6 +180,8 @@ impl RunLog {
                 pending: std::sync::Mutex::default(),
                 fed: Notify::new(),
                 parked,
+                in_hand: std::sync::Mutex::default(),
+                sealed: AtomicBool::new(false),
                 broken: Fault::default(),
                 let_go,
             }),
@@ -201,7 +208,7 @@ impl RunLog {
         *seat = session;
     }
 
-    fn root_session(&self) -> Arc<WorkspaceSession> {
+    pub(crate) fn root_session(&self) -> Arc<WorkspaceSession> {
         let seat = self
             .0
             .session
@@ -293,6 +300,16 @@ impl RunLog {
         Ok(look(self.part(&awake.run)))
     }
 
+    /// The same of all of the run, whoever speaks through this.
+    pub(crate) async fn read_whole<T>(
+        &self,
+        look: impl FnOnce(&AgentRun) -> T,
+    ) -> Result<T, StoreError> {
+        let mut state = self.0.state.lock().await;
+        let (awake, _) = self.awake(&mut state).await?;
+        Ok(look(&awake.run))
+    }
+
     /// None of a run that rests; it goes on resting.
     pub(crate) async fn peek<T>(&self, look: impl FnOnce(&AgentRun) -> T) -> Option<T> {
         let state = self.0.state.lock().await;
@@ -380,6 +397,9 @@ impl RunLog {
         self.0.settle();
         if let Some(error) = self.0.journal_fault() {
             return Err(error.into());
+        }
+        if self.is_sealed() {
+            return Err(StoreError::Closed.into());
         }
         let at = self.0.clock.now();
         let session = self.session();

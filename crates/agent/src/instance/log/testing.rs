@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use innkeeper_protocol::event::{Presentation, RunEvent, RunId};
 use innkeeper_store::StoreError;
 use innkeeper_store::journal::{
-    Entry, EventRange, Follower, Replay, RunFilter, RunJournal, RunPage, RunRecord, RunUpdate,
-    StepPlace, StepRead, Written,
+    Belongings, Entry, EventRange, Follower, Replay, RunFilter, RunJournal, RunPage, RunRecord,
+    RunUpdate, StepPlace, StepRead, Written,
 };
 use innkeeper_tools::Clock;
 use jiff::Timestamp;
@@ -132,7 +132,7 @@ impl RunJournal for Paper {
         Ok(Vec::new())
     }
 
-    async fn delete(&self, _: &RunId) -> Result<bool, StoreError> {
+    async fn delete_with(&self, _: &RunId, _: &Belongings) -> Result<bool, StoreError> {
         Ok(false)
     }
 

@@ -4,13 +4,15 @@ use innkeeper_protocol::ErrorCode;
 use innkeeper_store::journal::Weight;
 use serde::Serialize;
 
+use super::orphans::OrphanWalk;
 use super::plan::RetentionPlan;
 use super::{
     FailedRun, Fate, Retention, RetentionAction, RetentionCandidate, RetentionQuery,
     RetentionSettings, Walk,
 };
-use crate::instance::AgentError;
+use crate::instance::{AgentError, RunReader};
 use crate::limits::RETENTION_RUNS_OF_TICK;
+use crate::workspace::{PersistentStates, StatesInStore};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -23,6 +25,9 @@ pub struct RetentionOutcome {
     /// What is really gone: rows, and contents that nobody held any more, also those of earlier deletions.
     pub removed_file_count: u64,
     pub removed_byte_count: u64,
+    /// That nobody could come to any more; those that went with their runs are not counted.
+    pub removed_state_count: u64,
+    pub removed_world_count: u64,
     pub failed_details_truncated: bool,
     pub failed_runs: Vec<FailedRun>,
     pub after_plan: RetentionPlan,
@@ -47,6 +52,8 @@ impl RetentionProgress {
 struct Done {
     progress: RetentionProgress,
     removed: Weight,
+    states: u64,
+    worlds: u64,
     failed: Vec<FailedRun>,
 }
 
@@ -59,6 +66,7 @@ impl Retention {
     ) -> Result<RetentionOutcome, AgentError> {
         let (settings, details) = query.settle(self.settings)?;
         let mut done = self.pass(settings, details, u64::MAX, told).await?;
+        self.let_go(&mut done).await?;
         self.sweep(&mut done).await?;
         let query = RetentionQuery {
             retention: Some(settings),
@@ -72,6 +80,8 @@ impl Retention {
             failed_run_count: done.progress.failed,
             removed_file_count: done.removed.pieces,
             removed_byte_count: done.removed.bytes,
+            removed_state_count: done.states,
+            removed_world_count: done.worlds,
             failed_details_truncated: done.progress.failed > done.failed.len() as u64,
             failed_runs: done.failed,
             after_plan: self.plan(&query).await?,
@@ -87,10 +97,26 @@ impl Retention {
         let settings = self.settings.checked()?;
         let pass = self.pass(settings, 0, RETENTION_RUNS_OF_TICK, &|_| {});
         let mut done = pass.await?;
-        if done.progress.slimmed + done.progress.deleted > 0 {
+        self.let_go(&mut done).await?;
+        if done.progress.slimmed + done.progress.deleted + done.states > 0 {
             self.sweep(&mut done).await?;
         }
         Ok(Some(done.progress))
+    }
+
+    /// What runs that are gone have left for nobody.
+    async fn let_go(&self, done: &mut Done) -> Result<(), AgentError> {
+        let states = StatesInStore::new(self.store.states());
+        let mut lost = OrphanWalk::new(&self.store);
+        while let Some(orphans) = lost.next().await? {
+            let workspace = &orphans.workspace_id;
+            let gone = states.prune(workspace, &orphans.state_ids).await?;
+            done.states += gone.len() as u64;
+            if orphans.world && self.store.worlds().remove(workspace).await? {
+                done.worlds += 1;
+            }
+        }
+        Ok(())
     }
 
     async fn sweep(&self, done: &mut Done) -> Result<(), AgentError> {
@@ -164,7 +190,13 @@ impl Retention {
         let seen = self.runs.verify(run).await?;
         let removed = match candidate.action {
             RetentionAction::SlimHeavyArtifacts => self.runs.slim(run, seen).await?,
-            RetentionAction::DeleteRun => self.runs.remove(run, seen).await?,
+            RetentionAction::DeleteRun => {
+                let reader = RunReader::new(&self.store);
+                let states = StatesInStore::new(self.store.states());
+                let record = reader.record(run).await?;
+                let belongings = reader.belongings(&states, &record).await?;
+                self.runs.remove(run, seen, &belongings).await?
+            }
         };
         removed.ok_or_else(|| changed(run.as_str()))
     }

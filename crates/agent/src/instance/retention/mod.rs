@@ -1,9 +1,11 @@
 //! Which runs stay whole, which stay as what happened in them, and which go. Decided by how long ago they ended.
 //!
-//! `settings.rs` is what a person lays down, `plan.rs` what would go and why not all of it, `apply.rs` does it. All of them go
-//! through the runs page by page, so that it does not matter how many there are.
+//! `settings.rs` is what a person lays down, `plan.rs` what would go and why not all of it, `apply.rs` does it; `orphans.rs` is
+//! what runs that are gone have left for nobody. All of them go through the runs page by page, so that it does not matter how
+//! many there are.
 
 mod apply;
+mod orphans;
 mod plan;
 mod settings;
 
@@ -20,6 +22,7 @@ use super::runtime::{AgentRuntime, Shared};
 use crate::limits::RETENTION_PAGE;
 
 pub use apply::{RetentionOutcome, RetentionProgress};
+pub use orphans::Orphans;
 pub use plan::RetentionPlan;
 pub use settings::{RetentionQuery, RetentionSettings};
 
@@ -153,6 +156,10 @@ pub struct RetentionCandidate {
     pub file_count: u64,
     /// Of these. A content that several runs share is freed with the last of them, and counted with none.
     pub byte_count: u64,
+    /// States that go with it: those of a run without a chat.
+    pub state_count: u64,
+    /// Its world, if that goes with it.
+    pub world_count: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

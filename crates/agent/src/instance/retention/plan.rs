@@ -6,6 +6,7 @@ use innkeeper_store::StoreError;
 use innkeeper_store::journal::{EndedPlace, EndedRun, RunWeight, Weight};
 use serde::Serialize;
 
+use super::orphans::{OrphanWalk, Orphans};
 use super::{
     BlockReason, BlockedRun, Driven, Fate, Retention, RetentionAction, RetentionCandidate,
     RetentionQuery, RetentionReason, RetentionRun, RetentionSettings, Walk,
@@ -31,6 +32,13 @@ pub struct RetentionPlan {
     pub total_delete_byte_count: u64,
     pub total_candidate_file_count: u64,
     pub total_candidate_byte_count: u64,
+    /// States and worlds that go with runs; those that nobody can come to already.
+    pub total_delete_state_count: u64,
+    pub total_delete_world_count: u64,
+    pub orphaned_state_count: u64,
+    pub orphaned_world_count: u64,
+    pub orphan_details_truncated: bool,
+    pub orphans: Vec<Orphans>,
     pub candidate_details_truncated: bool,
     pub candidates: Vec<RetentionCandidate>,
     pub blocked_details_truncated: bool,
@@ -55,6 +63,12 @@ impl RetentionPlan {
             total_delete_byte_count: 0,
             total_candidate_file_count: 0,
             total_candidate_byte_count: 0,
+            total_delete_state_count: 0,
+            total_delete_world_count: 0,
+            orphaned_state_count: 0,
+            orphaned_world_count: 0,
+            orphan_details_truncated: false,
+            orphans: Vec::new(),
             candidate_details_truncated: false,
             candidates: Vec::new(),
             blocked_details_truncated: false,
@@ -84,11 +98,26 @@ impl RetentionPlan {
                 self.total_delete_byte_count += bytes;
             }
         }
+        self.total_delete_state_count += candidate.state_count;
+        self.total_delete_world_count += candidate.world_count;
         self.total_candidate_file_count += files;
         self.total_candidate_byte_count += bytes;
         match self.candidates.len() < self.detail_limit as usize {
             true => self.candidates.push(candidate),
             false => self.candidate_details_truncated = true,
+        }
+    }
+
+    /// At most so many states are named of each workspace.
+    fn lose(&mut self, mut orphans: Orphans) {
+        let most = self.detail_limit as usize;
+        self.orphaned_state_count += orphans.state_ids.len() as u64;
+        self.orphaned_world_count += u64::from(orphans.world);
+        self.orphan_details_truncated |= orphans.state_ids.len() > most;
+        orphans.state_ids.truncate(most);
+        match self.orphans.len() < most {
+            true => self.orphans.push(orphans),
+            false => self.orphan_details_truncated = true,
         }
     }
 }
@@ -98,6 +127,10 @@ impl Retention {
         let (settings, details) = query.settle(self.settings)?;
         let mut plan = RetentionPlan::new(settings, details);
         self.look_at_unfinished(&mut plan).await?;
+        let mut lost = OrphanWalk::new(&self.store);
+        while let Some(orphans) = lost.next().await? {
+            plan.lose(orphans);
+        }
         let mut walk = Walk::new(&*self.runs, settings);
         loop {
             let page = walk.page().await?;
@@ -187,11 +220,13 @@ impl Retention {
             }));
         }
         let mut freed = Weight::default();
+        let (mut states, mut worlds) = (0, 0);
         if let Some(weight) = weight {
             freed.add(weight.heavy);
             freed.add(weight.contents);
             if action == RetentionAction::DeleteRun {
                 freed.add(weight.events);
+                (states, worlds) = (weight.states.pieces, weight.worlds.pieces);
             }
         }
         Ok(RetentionCandidate {
@@ -200,6 +235,8 @@ impl Retention {
             reason,
             file_count: freed.pieces,
             byte_count: freed.bytes,
+            state_count: states,
+            world_count: worlds,
         })
     }
 }

@@ -3,7 +3,9 @@
 use serde_json::{Value as Json, json};
 
 use super::{comfy, version_1, with};
-use crate::limits::{MAX_MODEL_RETRIES, MAX_PROFILE_ID_CHARS};
+use crate::limits::{
+    MAX_CONCURRENT_INVOCATIONS, MAX_INVOCATIONS_PER_RUN, MAX_MODEL_RETRIES, MAX_PROFILE_ID_CHARS,
+};
 use crate::profile::{AgentProfile, Severity};
 use innkeeper_protocol::ErrorCode;
 
@@ -239,6 +241,22 @@ fn delegation() {
         ),
         (
             &[("/delegation/maxInvocationsPerRun", json!(0))],
+            "delegation_run_budget_invalid",
+            "$.delegation.maxInvocationsPerRun",
+        ),
+        (
+            &[(
+                "/delegation/maxConcurrentInvocations",
+                json!(MAX_CONCURRENT_INVOCATIONS + 1),
+            )],
+            "delegation_concurrency_invalid",
+            "$.delegation.maxConcurrentInvocations",
+        ),
+        (
+            &[(
+                "/delegation/maxInvocationsPerRun",
+                json!(MAX_INVOCATIONS_PER_RUN + 1),
+            )],
             "delegation_run_budget_invalid",
             "$.delegation.maxInvocationsPerRun",
         ),
@@ -688,4 +706,22 @@ fn comfy_profiles_are_checked_in_their_own_words() {
             path,
         );
     }
+}
+
+/// Profiles of taverns have it, and it had no effect there.
+#[test]
+fn what_has_no_effect_is_a_warning() {
+    let json = with(version_1(), "/delegation", json!({"allowNestedDelegation": true}));
+    let reading = AgentProfile::from_json(&json, None).unwrap();
+    let told: Vec<_> = reading
+        .warnings
+        .iter()
+        .map(|it| (it.severity, it.reason, it.path.as_str()))
+        .collect();
+    let expected = (
+        Severity::Warning,
+        "agent.profile_nested_delegation_unsupported",
+        "$.delegation.allowNestedDelegation",
+    );
+    assert_eq!(told, [expected]);
 }

@@ -117,3 +117,27 @@ async fn a_world_can_be_given_a_schema_that_it_fits() {
     worlds.set_schema(&chat(), None).await.unwrap();
     assert!(update(1).await.is_ok());
 }
+
+#[tokio::test]
+async fn that_a_request_changed_nothing_is_remembered_too() {
+    let worlds = worlds().await;
+    let set = |value: i64| {
+        let path = StatePath::parse("n").unwrap();
+        vec![Change::Set(path, value.into())]
+    };
+    let request = Some("run_1/call_1/0");
+    ask(&worlds, None, &set(1), None).await.unwrap();
+    let first = ask(&worlds, request, &set(1), None).await.unwrap();
+    assert_eq!((first.version, first.paths.len()), (1, 0));
+    ask(&worlds, None, &set(2), None).await.unwrap();
+    // Made again after a crash, it must not undo what others have done since.
+    let again = ask(&worlds, request, &set(1), None).await.unwrap();
+    assert_eq!(again, first);
+    let world = worlds.read(&chat()).await.unwrap();
+    assert_eq!((world.version, world.value), (2, json!({"n": 2})));
+    // Also of a world that nobody had changed.
+    let other = WorkspaceId::new("chat_2");
+    let nothing = worlds.update(&other, Author::Person, Some("r".to_owned()), &[], None);
+    assert_eq!(nothing.await.unwrap().version, 0);
+    assert_eq!(worlds.read(&other).await.unwrap().version, 0);
+}

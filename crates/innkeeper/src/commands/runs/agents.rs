@@ -1,8 +1,10 @@
 //! The agents of a run as a tree, and one task with what came of it.
 
+use std::collections::BTreeMap;
+
 use innkeeper_agent::instance::RunReader;
 use innkeeper_agent::run::TimelineProjection;
-use innkeeper_protocol::event::{RunId, TaskId};
+use innkeeper_protocol::event::{InvocationId, RunEvent, RunEventKind, RunId, TaskId};
 use serde_json::Value as Json;
 
 use crate::failure::Failure;
@@ -45,7 +47,7 @@ pub(super) fn tree(timeline: &TimelineProjection, screen: &Screen) -> Option<Tab
             let name = format!("{sign}{}", agent.profile_id);
             table.row([
                 name.as_str(),
-                status(agent.status, screen),
+                &status(agent.status, screen),
                 &agent.rounds.to_string(),
                 &agent.calls.to_string(),
                 edge.map_or("", |edge| edge.task_id.as_str()),
@@ -57,7 +59,58 @@ pub(super) fn tree(timeline: &TimelineProjection, screen: &Screen) -> Option<Tab
     Some(table)
 }
 
-fn status(status: &'static str, screen: &Screen) -> &'static str {
+/// What agents of a run are called in its tables; nothing where there is only one.
+pub(super) struct Names(BTreeMap<InvocationId, String>);
+
+impl Names {
+    /// Who did it.
+    pub(super) fn of(&self, event: &RunEvent) -> &str {
+        let scope = event.scope.as_ref();
+        let name = scope.and_then(|scope| self.0.get(&scope.invocation_id));
+        name.map_or("", String::as_str)
+    }
+
+    /// All of a row, or all but its first column where that would always say the same.
+    pub(super) fn without_agent<'r, T>(&self, row: &'r [T]) -> &'r [T] {
+        match self.0.len() {
+            0 | 1 => row.get(1..).unwrap_or_default(),
+            _ => row,
+        }
+    }
+}
+
+/// By profile; those that work on tasks by the name of their folder, which tells several of one profile apart.
+pub(super) fn names(timeline: &TimelineProjection) -> Names {
+    let agents = timeline.invocations.iter();
+    Names(
+        agents
+            .map(|agent| {
+                let mut edges = timeline.delegation_edges.iter();
+                let edge = edges.find(|edge| edge.target_invocation_id == agent.invocation_id);
+                let name = match edge.filter(|_| agent.kind == "subagent") {
+                    Some(edge) => edge.workspace_key.clone(),
+                    None => agent.profile_id.to_string(),
+                };
+                (agent.invocation_id.clone(), name)
+            })
+            .collect(),
+    )
+}
+
+/// The same of a run of which only its events are kept.
+pub(super) fn named_in(events: &[RunEvent]) -> Names {
+    let created = events.iter().filter_map(|event| match &event.kind {
+        RunEventKind::AgentInvocationCreated(created) => Some(created),
+        _ => None,
+    });
+    Names(
+        created
+            .map(|agent| (agent.invocation_id.clone(), agent.profile_id.to_string()))
+            .collect(),
+    )
+}
+
+pub(super) fn status(status: &str, screen: &Screen) -> String {
     let chinese = match status {
         "created" | "queued" => "等待中",
         "running" => "工作中",
@@ -67,7 +120,7 @@ fn status(status: &'static str, screen: &Screen) -> &'static str {
         "transferred" => "已移交",
         other => other,
     };
-    screen.pick(status, chinese)
+    screen.pick(status, chinese).to_owned()
 }
 
 pub(super) async fn task(

@@ -1,27 +1,29 @@
 //! `innkeeper runs approve`: a person's answer to a run that waits for one. Here if nobody drives the run, through its
 //! letterbox if somebody does. The journal of the run tells what was answered.
+//!
+//! What waits and what is meant is `waiting.rs`.
 
 use innkeeper_agent::AgentRuntime;
-use innkeeper_agent::instance::{ApprovalReceipt, ApproveToolCall, PendingApproval, RunMessage};
+use innkeeper_agent::instance::{ApprovalReceipt, ApproveToolCall, RunMessage, pending_in};
 use innkeeper_agent::run::Remember;
-use innkeeper_protocol::event::{CallId, RunEventKind, RunId};
+use innkeeper_protocol::event::{RunEventKind, RunId};
 use innkeeper_store::Store;
 use innkeeper_store::journal::EventRange;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
 use super::cancel::{Elsewhere, with_runtime};
-use super::find::{find, reading};
-use super::question;
-use super::words::moment;
+use super::find::find;
+use super::question::About;
+use super::waiting::{self, meant};
 use crate::cli::{RunsApproveArgs, RunsRemember};
 use crate::commands::Ended;
 use crate::failure::{Failure, Place, RunFault, json_cause};
 use crate::home::Home;
 use crate::input::{Source, text_of};
-use crate::limits::{EVENTS_PAGE, MAX_ARGUMENTS_BYTES};
+use crate::limits::{DRIVEN_TIMEOUT, EVENTS_PAGE, MAX_ARGUMENTS_BYTES, POLL_EVERY};
 use crate::output::Screen;
-use crate::table::Table;
+use crate::visible::{self, visible};
 
 /// What is told of an answer.
 #[derive(Serialize)]
@@ -31,24 +33,26 @@ struct Given {
     receipt: ApprovalReceipt,
     /// Somebody goes on with it now.
     driven: bool,
+    /// The same had been said already.
+    answered_before: bool,
 }
 
 pub(super) fn run(args: &RunsApproveArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
     if args.list {
-        return list(args, home, screen);
+        return waiting::list(args.run.as_deref(), home, screen);
     }
     let arguments = args.arguments.as_deref().map(arguments).transpose()?;
     let named = args.run.as_deref().unwrap_or_default();
     let given = with_runtime(home, screen, async |runtime, store| {
         let run = find(&runtime.reader(), named).await?;
-        let call = meant(runtime, &run, args.call.as_deref()).await?;
+        let (call, approval_id) = meant(runtime, &run, args.call.as_deref()).await?;
         let answer = ApproveToolCall {
             approved: !args.deny,
             reason: args.reason.clone(),
             remember: args.remember.map_or(Remember::Once, Into::into),
             arguments,
-            approval_id: call.1,
-            ..ApproveToolCall::new(run, call.0, true)
+            approval_id,
+            ..ApproveToolCall::new(run, call, true)
         };
         answered(runtime, store, answer).await
     })?;
@@ -59,100 +63,55 @@ pub(super) fn run(args: &RunsApproveArgs, home: &Home, screen: &Screen) -> Resul
     Ok(Ended::Done)
 }
 
+/// What was asked, and what the answer is.
 fn said(given: &Given, screen: &Screen) -> String {
     let receipt = &given.receipt;
-    let (run, call) = (&receipt.run_id, &receipt.call_id);
-    let said = match receipt.approved {
-        true => screen.pick(format!("{call} is approved"), format!("已批准 {call}")),
-        false => screen.pick(format!("{call} is denied"), format!("已拒绝 {call}")),
+    let about = About {
+        name: &receipt.name,
+        caller: receipt.invocation_id.as_ref(),
+        question: receipt.question.as_deref(),
+        reason: None,
     };
-    match given.driven {
-        true => screen.pick(
-            format!("{said}; {run} goes on"),
-            format!("{said}；{run} 继续进行"),
-        ),
-        false => screen.pick(
-            format!("{said}; innkeeper runs resume {run} goes on with it"),
-            format!("{said}；innkeeper runs resume {run} 会继续它"),
-        ),
+    let mut text = match receipt.question {
+        Some(_) => about.told(screen.lang, |arguments| arguments) + "\n",
+        None => String::new(),
+    };
+    if let Some(edited) = &receipt.edited_arguments {
+        text.push_str(screen.pick("It is called with\n", "改用以下参数调用\n"));
+        text.push_str(&visible::json(edited));
+        text.push('\n');
     }
-}
-
-fn list(args: &RunsApproveArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
-    let waiting = reading(home, async |reader| {
-        let run = match &args.run {
-            Some(run) => Some(find(reader, run).await?),
-            None => None,
-        };
-        Ok(reader.pending_approvals(run.as_ref()).await?)
-    })?;
-    if screen.json {
-        screen.document(&waiting)?;
-        return Ok(Ended::Done);
-    }
-    if waiting.is_empty() {
-        screen.note("Nothing waits for an answer", "没有等待回答的调用");
-        return Ok(Ended::Done);
-    }
-    screen.table(&table(&waiting, screen))?;
-    Ok(Ended::Done)
-}
-
-pub(super) fn table(waiting: &[PendingApproval], screen: &Screen) -> Table {
-    let headings = screen.pick(
-        ["RUN", "CALL", "TOOL", "WITH", "RULE", "UNTIL"],
-        ["运行", "调用", "工具", "参数", "规则", "截止"],
+    let run = &receipt.run_id;
+    let call = format!(
+        "{} ({})",
+        visible(receipt.call_id.as_str()),
+        receipt.approval_id
     );
-    let mut table = Table::new(&headings);
-    for asked in waiting {
-        let question = asked.question.as_deref();
-        table.row([
-            asked.run_id.as_str(),
-            asked.call_id.as_str(),
-            question.map_or(asked.name.as_str(), |question| &question.tool),
-            &question.map(question::in_short).unwrap_or_default(),
-            question.map_or("", |question| &question.rule),
-            &asked.expires_at.map(moment).unwrap_or_default(),
-        ]);
-    }
-    table
-}
-
-/// The call, and the very question that it waits with. One that does not wait is named as it was given: the run says what
-/// is to be said of it.
-async fn meant(
-    runtime: &AgentRuntime,
-    run: &RunId,
-    given: Option<&str>,
-) -> Result<(CallId, Option<String>), Failure> {
-    let waiting = runtime.pending_approvals(Some(run)).await?;
-    let named = |asked: &PendingApproval| (asked.call_id.clone(), Some(asked.approval_id.clone()));
-    match (given, waiting.as_slice()) {
-        (Some(given), waiting) => {
-            let fits = |asked: &&PendingApproval| {
-                asked.call_id.as_str() == given || asked.approval_id == given
-            };
-            let found = waiting.iter().find(fits).map(named);
-            Ok(found.unwrap_or_else(|| (CallId::new(given), None)))
-        }
-        (None, [only]) => Ok(named(only)),
-        (None, []) if runtime.record(run).await?.status.is_terminal() => {
-            let run = run.to_string();
-            Err(RunFault::Over { run }.into())
-        }
-        (None, []) => Err(RunFault::NothingWaits {
-            run: run.to_string(),
-        }
-        .into()),
-        (None, several) => Err(RunFault::SeveralWait {
-            run: run.to_string(),
-            calls: several
-                .iter()
-                .map(|asked| format!("{} ({})", asked.call_id, asked.name))
-                .collect(),
-        }
-        .into()),
-    }
+    text.push_str(&match (receipt.approved, given.answered_before) {
+        (true, false) => screen.pick(format!("{call} is approved"), format!("已批准 {call}")),
+        (false, false) => screen.pick(format!("{call} is denied"), format!("已拒绝 {call}")),
+        (true, true) => screen.pick(
+            format!("{call} was approved before"),
+            format!("{call} 此前已批准"),
+        ),
+        (false, true) => screen.pick(
+            format!("{call} was denied before"),
+            format!("{call} 此前已拒绝"),
+        ),
+    });
+    text.push_str(match (receipt.approved, receipt.remember) {
+        (true, Remember::Run) => screen.pick(" for this run", "，在本次运行中有效"),
+        (true, Remember::Always) => screen.pick(" for always", "，始终有效"),
+        _ => "",
+    });
+    text.push_str(&match given.driven {
+        true => screen.pick(format!("; {run} goes on"), format!("；{run} 继续进行")),
+        false => screen.pick(
+            format!("; nobody drives {run}: innkeeper runs resume {run} goes on with it"),
+            format!("；没有进程驱动 {run}：innkeeper runs resume {run} 会继续它"),
+        ),
+    });
+    text
 }
 
 async fn answered(
@@ -161,27 +120,33 @@ async fn answered(
     answer: ApproveToolCall,
 ) -> Result<Given, Failure> {
     // What is wrong with it is told here, and not left to a process that can tell nobody.
-    runtime.check_approval(&answer).await?;
+    let receipt = runtime.check_approval(&answer).await?;
     let run = answer.run.clone();
     let after = runtime.record(&run).await?.last_seq;
     let message = RunMessage::Approve(answer.clone());
     let mut elsewhere = Elsewhere::new(runtime, store, &run);
     loop {
-        let waiting = runtime.pending_approvals(Some(&run)).await?;
-        if !waiting.iter().any(|asked| asked.call_id == answer.call) {
+        if !is_open(runtime, &answer).await? {
             // Answered by whoever drives it, with this or with something else. The run may have gone on since.
-            if !is_taken(runtime, &answer, after).await? {
+            let now = told_behind(runtime, &answer, after).await?;
+            if now != Some(true) {
                 runtime.check_approval(&answer).await?;
             }
             return Ok(Given {
-                receipt: receipt(&answer),
-                driven: true,
+                receipt,
+                driven: is_driven(runtime, &elsewhere, &run, &answer).await?,
+                answered_before: now.is_none(),
             });
         }
         if let Some(_lock) = elsewhere.claimed().await? {
+            // Whoever had the home may have taken the answer along before it left.
+            if !is_open(runtime, &answer).await? {
+                continue;
+            }
             return Ok(Given {
                 receipt: runtime.note_approval(answer).await?,
                 driven: false,
+                answered_before: false,
             });
         }
         if !elsewhere.told(&message).await? {
@@ -192,49 +157,112 @@ async fn answered(
     }
 }
 
-/// Whether the journal has this very answer behind that event.
-async fn is_taken(
+/// Whether the question waits.
+async fn is_open(runtime: &AgentRuntime, answer: &ApproveToolCall) -> Result<bool, Failure> {
+    let waiting = pending_in(&runtime.reader().state(&answer.run).await?);
+    let is_meant = |id: &str| {
+        answer
+            .approval_id
+            .as_deref()
+            .is_none_or(|meant| meant == id)
+    };
+    Ok(waiting
+        .iter()
+        .any(|asked| asked.call_id == answer.call && is_meant(&asked.approval_id)))
+}
+
+/// Whether anybody goes on with it. A process that has the home need not drive this run: then nothing comes of the answer.
+async fn is_driven(
     runtime: &AgentRuntime,
+    elsewhere: &Elsewhere<'_>,
+    run: &RunId,
     answer: &ApproveToolCall,
-    after: u64,
 ) -> Result<bool, Failure> {
-    let mut seen = after;
+    let until = tokio::time::Instant::now() + DRIVEN_TIMEOUT;
     loop {
-        let range = EventRange::After {
-            seq: seen,
-            limit: EVENTS_PAGE,
-        };
-        let events = runtime.events(&answer.run, range).await?;
-        let Some(last) = events.last() else {
-            return Ok(false);
-        };
-        seen = last.seq;
-        for event in &events {
-            let (approved, answered) = match &event.kind {
-                RunEventKind::ToolCallApproved(answered) => (true, answered),
-                RunEventKind::ToolCallDenied(answered) => (false, answered),
-                _ => continue,
-            };
-            let told = |name: &str| answered.extra.get(name).and_then(Json::as_str);
-            if told("approvalId") == answer.approval_id.as_deref() {
-                let is_edited = answered.extra.contains_key("argumentsEdited");
-                let remember = told("remember").unwrap_or(answer.remember.as_str());
-                return Ok(approved == answer.approved
-                    && is_edited == answer.arguments.is_some()
-                    && remember == answer.remember.as_str());
-            }
+        if runtime.record(run).await?.status.is_terminal() {
+            return Ok(true);
         }
+        if elsewhere.claimed().await?.is_some() {
+            return Ok(false);
+        }
+        if has_gone_on(runtime, answer).await? {
+            return Ok(true);
+        }
+        if tokio::time::Instant::now() >= until {
+            return Ok(false);
+        }
+        tokio::time::sleep(POLL_EVERY).await;
     }
 }
 
-fn receipt(answer: &ApproveToolCall) -> ApprovalReceipt {
-    ApprovalReceipt {
-        run_id: answer.run.clone(),
-        call_id: answer.call.clone(),
-        approval_id: answer.approval_id.clone().unwrap_or_default(),
-        approved: answer.approved,
-        remember: answer.remember,
-        arguments_edited: answer.arguments.is_some(),
+/// What the answer is in the journal behind that event: `true` for this very one, `false` for another, nothing where there
+/// is none.
+async fn told_behind(
+    runtime: &AgentRuntime,
+    answer: &ApproveToolCall,
+    after: u64,
+) -> Result<Option<bool>, Failure> {
+    let mut found = None;
+    each_event(runtime, &answer.run, after, |kind| {
+        if let Some(same) = found.is_none().then(|| is_this(kind, answer)).flatten() {
+            found = Some(same);
+        }
+    })
+    .await?;
+    Ok(found)
+}
+
+/// Whether the run did anything behind the answer.
+async fn has_gone_on(runtime: &AgentRuntime, answer: &ApproveToolCall) -> Result<bool, Failure> {
+    let (mut is_answered, mut has_gone_on) = (false, false);
+    each_event(runtime, &answer.run, 0, |kind| match kind {
+        RunEventKind::StatusChanged(_) => {}
+        RunEventKind::ToolCallApproved(_) | RunEventKind::ToolCallDenied(_) => {
+            is_answered |= is_this(kind, answer).is_some();
+        }
+        _ => has_gone_on |= is_answered,
+    })
+    .await?;
+    Ok(has_gone_on)
+}
+
+/// `None`: it is no answer to that question.
+fn is_this(kind: &RunEventKind, answer: &ApproveToolCall) -> Option<bool> {
+    let (approved, answered) = match kind {
+        RunEventKind::ToolCallApproved(answered) => (true, answered),
+        RunEventKind::ToolCallDenied(answered) => (false, answered),
+        _ => return None,
+    };
+    let told = |name: &str| answered.extra.get(name).and_then(Json::as_str);
+    if told("approvalId") != answer.approval_id.as_deref() {
+        return None;
+    }
+    let is_edited = answered.extra.contains_key("argumentsEdited");
+    let remember = told("remember").unwrap_or(answer.remember.as_str());
+    let is_same = approved == answer.approved
+        && is_edited == answer.arguments.is_some()
+        && remember == answer.remember.as_str();
+    Some(is_same)
+}
+
+async fn each_event(
+    runtime: &AgentRuntime,
+    run: &RunId,
+    after: u64,
+    mut each: impl FnMut(&RunEventKind),
+) -> Result<(), Failure> {
+    let mut seq = after;
+    loop {
+        let limit = EVENTS_PAGE;
+        let events = runtime
+            .events(run, EventRange::After { seq, limit })
+            .await?;
+        let Some(last) = events.last() else {
+            return Ok(());
+        };
+        seq = last.seq;
+        events.iter().for_each(|event| each(&event.kind));
     }
 }
 

@@ -79,8 +79,12 @@ pub(super) struct Attended<'s> {
 }
 
 impl<'s> Attendant<'s> {
-    pub(super) async fn new(of: Attended<'s>) -> Result<Self, Failure> {
+    pub(super) async fn new(mut of: Attended<'s>) -> Result<Self, Failure> {
         let record = of.runtime.record(of.run).await?;
+        if of.after > 0 {
+            of.timeline
+                .know(&of.runtime.reader().timeline(of.run).await?);
+        }
         let hears = of.hears && !of.screen.json && somebody_is_there();
         Ok(Self {
             events: of.runtime.follow(of.run, of.after),
@@ -285,7 +289,7 @@ impl<'s> Attendant<'s> {
                 }
                 heard = next_line(&mut self.typed), if shows => self.typed_in(heard).await,
                 // Somebody may have begun or ended to ask.
-                _ = ticks.tick() => if shows && self.queue.is_empty() && self.waits_for_others().await? {
+                _ = ticks.tick() => if shows && self.queue.is_empty() && self.leaves().await? {
                     return Ok(());
                 },
             }

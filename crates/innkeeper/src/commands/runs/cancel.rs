@@ -8,12 +8,14 @@ use innkeeper_agent::instance::{RunHandle, RunMessage};
 use innkeeper_protocol::event::{RunId, TaskId};
 use innkeeper_store::{Store, StoreError};
 use innkeeper_tools::policy::Nobody;
+use serde_json::Value as Json;
 
+use super::agents;
 use super::find::find;
 use super::words::status_word;
 use crate::cli::RunsCancelArgs;
 use crate::commands::Ended;
-use crate::failure::{Failure, RunFault};
+use crate::failure::{Failure, RunFault, in_words};
 use crate::home::Home;
 use crate::limits::{CANCEL_TIMEOUT, POLL_EVERY};
 use crate::output::Screen;
@@ -21,12 +23,12 @@ use crate::platform::Platform;
 use crate::runtime::block_on;
 
 pub(super) fn run(args: &RunsCancelArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
+    if let Some(task) = &args.task {
+        return one_task(args, &TaskId::new(task), home, screen);
+    }
     let handle = with_runtime(home, screen, async |runtime, store| {
         let run = find(&runtime.reader(), &args.run).await?;
-        match &args.task {
-            None => cancelled(runtime, store, &run).await,
-            Some(task) => task_cancelled(runtime, store, &run, &TaskId::new(task)).await,
-        }
+        cancelled(runtime, store, &run).await
     })?;
     match screen.json {
         true => screen.document(&handle)?,
@@ -36,6 +38,44 @@ pub(super) fn run(args: &RunsCancelArgs, home: &Home, screen: &Screen) -> Result
         }
     }
     Ok(Ended::Done)
+}
+
+fn one_task(
+    args: &RunsCancelArgs,
+    task: &TaskId,
+    home: &Home,
+    screen: &Screen,
+) -> Result<Ended, Failure> {
+    let (handle, ended) = with_runtime(home, screen, async |runtime, store| {
+        let run = find(&runtime.reader(), &args.run).await?;
+        task_cancelled(runtime, store, &run, task).await
+    })?;
+    if screen.json {
+        let mut told = serde_json::to_value(&handle).unwrap_or_default();
+        told["task"] = ended.task;
+        screen.document(&told)?;
+        return Ok(Ended::Done);
+    }
+    let status = ended.task["status"].as_str().unwrap_or_default();
+    let status = agents::status(status, screen);
+    screen.text(&format!("{task}  {status}"))?;
+    if ended.was_over {
+        let why = ended.task["error"]["message"].as_str();
+        let why = why.map(|why| format!(": {}", in_words(why, screen.lang)));
+        let why = why.unwrap_or_default();
+        screen.note(
+            &format!("The task was over already ({status}){why}"),
+            &format!("任务早已结束（{status}）{why}"),
+        );
+    }
+    Ok(Ended::Done)
+}
+
+/// What became of a task.
+struct TaskEnd {
+    task: Json,
+    /// Before anybody wanted to end it.
+    was_over: bool,
 }
 
 /// For work on runs that needs the home only for a moment, if at all.
@@ -82,15 +122,19 @@ async fn task_cancelled(
     store: &Store,
     run: &RunId,
     task: &TaskId,
-) -> Result<RunHandle, Failure> {
+) -> Result<(RunHandle, TaskEnd), Failure> {
     let mut elsewhere = Elsewhere::new(runtime, store, run);
     let wanted = RunMessage::CancelTask { task: task.clone() };
+    let mut was_over = true;
     loop {
-        let detail = runtime.reader().task_detail(run, task).await?;
+        let mut detail = runtime.reader().task_detail(run, task).await?;
         let status = detail["task"]["status"].as_str().unwrap_or_default();
         if !matches!(status, "queued" | "running") {
-            return Ok(RunHandle::from(&runtime.record(run).await?));
+            let handle = RunHandle::from(&runtime.record(run).await?);
+            let task = detail["task"].take();
+            return Ok((handle, TaskEnd { task, was_over }));
         }
+        was_over = false;
         let run = run.to_string();
         if elsewhere.claimed().await?.is_some() {
             return Err(RunFault::NotDriven { run }.into());

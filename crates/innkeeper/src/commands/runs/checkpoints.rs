@@ -32,8 +32,19 @@ pub(super) fn run(
 
 async fn list(reader: &RunReader, run: &RunId, screen: &Screen) -> Result<(), Failure> {
     let all = all(reader, run).await?;
+    let is_slim = reader.record(run).await?.is_slim;
     if screen.json {
-        return screen.document(&all);
+        let mut told = json!(all);
+        if is_slim {
+            told["filesGone"] = true.into();
+        }
+        return screen.document(&told);
+    }
+    if is_slim && !all.checkpoints.is_empty() {
+        screen.note(
+            "The run was slimmed: the files of these checkpoints are gone, and it cannot be set back to them",
+            "这次运行已精简：这些检查点的文件已不在，也不能退回到它们",
+        );
     }
     if all.checkpoints.is_empty() {
         screen.note(
@@ -146,6 +157,7 @@ fn why(checkpoint: &CheckpointView, screen: &Screen) -> String {
         "tool_workspace_delete" => screen.pick("deleted", "删除"),
         "tool_workspace_patch" => screen.pick("patched", "修补"),
         "tool_state_update" => screen.pick("private state", "私有状态"),
+        "task_return" => screen.pick("result of a task", "任务结果"),
         "chat_commit" => screen.pick("published", "发布"),
         "direct_output_capture" => screen.pick("answer kept", "保留回答"),
         "requested" => screen.pick("asked for", "应要求"),

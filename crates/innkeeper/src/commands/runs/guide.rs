@@ -4,8 +4,8 @@
 use innkeeper_agent::instance::{AgentError, RunMessage, RunReader};
 use innkeeper_agent::run::{AgentRun, Input, Stamped};
 use innkeeper_protocol::event::{RunEventKind, RunId};
-use innkeeper_store::Store;
 use innkeeper_store::journal::EventRange;
+use innkeeper_store::{Store, StoreError};
 use serde::Serialize;
 
 use super::find::find;
@@ -93,7 +93,12 @@ async fn tell(store: &Store, home: &Home, given: &str, text: &str) -> Result<Hea
 
 /// As the run would say itself, so that the cause is told and not only that nothing came of it.
 async fn is_taken(reader: &RunReader, run: &RunId, text: &str) -> Result<(), Failure> {
-    if reader.record(run).await?.status.is_terminal() {
+    let record = reader.record(run).await?;
+    if record.is_slim {
+        // Going on with it is no way out.
+        return Err(AgentError::from(StoreError::RunSlimmed(run.to_string())).into());
+    }
+    if record.status.is_terminal() {
         let run = run.to_string();
         return Err(RunFault::Over { run }.into());
     }

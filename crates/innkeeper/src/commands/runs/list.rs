@@ -2,11 +2,13 @@
 
 use innkeeper_protocol::event::RunStatus;
 use innkeeper_store::journal::{RunFilter, RunRecord};
+use serde::Serialize;
 
 use super::find::reading;
 use super::words::{moment, status_name, status_word};
 use crate::cli::RunsListArgs;
 use crate::commands::Ended;
+use crate::commands::holder::holder;
 use crate::failure::Failure;
 use crate::home::Home;
 use crate::limits::RUNS_PAGE;
@@ -15,6 +17,16 @@ use crate::table::Table;
 
 /// `run_`, and the time at which the run was begun.
 const SHORT_ID_CHARS: usize = 16;
+
+/// A run as it is listed.
+#[derive(Serialize)]
+struct Listed<'r> {
+    #[serde(flatten)]
+    record: &'r RunRecord,
+    /// Said of one that is not over where nobody goes on with any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    driven: Option<bool>,
+}
 
 pub(super) fn run(args: &RunsListArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
     let statuses = wanted(&args.status);
@@ -38,8 +50,14 @@ pub(super) fn run(args: &RunsListArgs, home: &Home, screen: &Screen) -> Result<E
         }
         Ok(runs)
     })?;
+    let is_left = holder(home).is_none();
+    let is_left = |run: &RunRecord| is_left && !run.status.is_terminal() && !run.is_slim;
     if screen.json {
-        screen.document(&runs)?;
+        let listed = runs.iter().map(|record| Listed {
+            record,
+            driven: is_left(record).then_some(false),
+        });
+        screen.document(&listed.collect::<Vec<_>>())?;
         return Ok(Ended::Done);
     }
     if runs.is_empty() {
@@ -57,10 +75,15 @@ pub(super) fn run(args: &RunsListArgs, home: &Home, screen: &Screen) -> Result<E
         false => usize::MAX,
     };
     for run in &runs {
-        let slim = screen.pick("slim", "精简");
+        let status = status_word(run.status, screen.lang);
         let status = match run.is_slim {
-            true => format!("{}, {slim}", status_word(run.status, screen.lang)),
-            false => status_word(run.status, screen.lang).to_owned(),
+            true => screen.pick(format!("{status}, slim"), format!("{status}，精简")),
+            // A question waits for its answer, whoever drives the run.
+            false if is_left(run) && run.status != RunStatus::AwaitingApproval => screen.pick(
+                format!("{status}, not driven"),
+                format!("{status}，无进程驱动"),
+            ),
+            false => status.to_owned(),
         };
         let id: String = run.run_id.as_str().chars().take(chars).collect();
         table.row([
@@ -73,6 +96,14 @@ pub(super) fn run(args: &RunsListArgs, home: &Home, screen: &Screen) -> Result<E
         ]);
     }
     screen.table(&table)?;
+    let waits = |run: &&RunRecord| is_left(run) && run.status != RunStatus::AwaitingApproval;
+    if let Some(run) = runs.iter().find(waits) {
+        let run = &run.run_id;
+        screen.note(
+            &format!("innkeeper runs resume {run} goes on with a run that nobody drives"),
+            &format!("innkeeper runs resume {run} 可继续没有进程驱动的运行"),
+        );
+    }
     Ok(Ended::Done)
 }
 

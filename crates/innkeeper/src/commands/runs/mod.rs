@@ -9,6 +9,7 @@ mod agents;
 mod approve;
 mod attend;
 mod cancel;
+mod checkpoint;
 mod checkpoints;
 mod delete;
 mod diff;
@@ -31,6 +32,7 @@ mod spending;
 mod start;
 mod summary;
 mod timeline;
+mod waiting;
 mod weave;
 mod words;
 
@@ -56,6 +58,7 @@ pub(crate) fn run(command: &RunsCommand, home: &Home, screen: &Screen) -> Result
         RunsCommand::List(args) => list::run(args, home, screen),
         RunsCommand::Show(args) => show::run(args, home, screen),
         RunsCommand::Events(args) => events::run(args, home, screen),
+        RunsCommand::Checkpoint(args) => checkpoint::run(args, home, screen),
         RunsCommand::Checkpoints(args) => checkpoints::run(args, home, screen),
         RunsCommand::Diff(args) => diff::run(args, home, screen),
         RunsCommand::Rollback(args) => rollback::run(args, home, screen),

@@ -23,7 +23,7 @@ use crate::table::Table;
 
 pub(super) fn run(args: &RunsPruneArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
     let laid_down = Settings::read(&home.file(settings::FILE))?.retention;
-    let query = query(args, laid_down)?;
+    let query = query(args, laid_down, screen)?;
     if args.dry_run {
         let plan = planned(home, &query)?;
         match screen.json {
@@ -37,15 +37,15 @@ pub(super) fn run(args: &RunsPruneArgs, home: &Home, screen: &Screen) -> Result<
         if !screen.json {
             show(&plan, screen)?;
         }
-        if plan.slim_candidate_count + plan.delete_candidate_count > 0 {
+        let (slim, gone) = (plan.slim_candidate_count, plan.delete_candidate_count);
+        let (states, worlds) = lost(&plan);
+        if slim + gone + states + worlds > 0 {
             let question = screen.pick(
                 format!(
-                    "Slim {} runs and delete {}? [y/N] ",
-                    plan.slim_candidate_count, plan.delete_candidate_count
+                    "Slim {slim} runs and delete {gone}, with {states} states and {worlds} worlds? [y/N] "
                 ),
                 format!(
-                    "精简 {} 次运行，删除 {} 次？[y/N] ",
-                    plan.slim_candidate_count, plan.delete_candidate_count
+                    "精简 {slim} 次运行，删除 {gone} 次，连同 {states} 个状态和 {worlds} 个世界状态？[y/N] "
                 ),
             );
             agreed(&question)?;
@@ -74,13 +74,31 @@ pub(super) fn run(args: &RunsPruneArgs, home: &Home, screen: &Screen) -> Result<
     })
 }
 
+/// States and worlds that go with runs, or that nobody can come to already.
+fn lost(plan: &RetentionPlan) -> (u64, u64) {
+    (
+        plan.total_delete_state_count + plan.orphaned_state_count,
+        plan.total_delete_world_count + plan.orphaned_world_count,
+    )
+}
+
 /// What is said here wins over what is laid down.
-fn query(args: &RunsPruneArgs, laid_down: RetentionSettings) -> Result<RetentionQuery, Failure> {
+fn query(
+    args: &RunsPruneArgs,
+    laid_down: RetentionSettings,
+    screen: &Screen,
+) -> Result<RetentionQuery, Failure> {
     let recent = args.keep.unwrap_or(laid_down.keep_recent_terminal_runs);
     // Whoever keeps fewer than are kept whole means these, too.
     let full = args
         .keep_full
         .unwrap_or(laid_down.keep_full_recent_runs.min(recent));
+    if full > recent {
+        return Err(Failure::Usage(screen.pick(
+            format!("{full} runs cannot be kept whole where {recent} are kept at all; give --keep-full at most {recent}; see innkeeper runs prune --help"),
+            format!("总共只保留 {recent} 次运行，不能完整保留 {full} 次；--keep-full 最多为 {recent}；详见 innkeeper runs prune --help"),
+        )));
+    }
     let settings = RetentionSettings {
         keep_recent_terminal_runs: recent,
         keep_full_recent_runs: full,
@@ -145,14 +163,31 @@ fn show(plan: &RetentionPlan, screen: &Screen) -> Result<(), Failure> {
             &format!("{run} 保留：{why}{more}"),
         );
     }
-    if plan.candidate_details_truncated || plan.blocked_details_truncated {
+    for orphans in &plan.orphans {
+        let (workspace, count) = (&orphans.workspace_id, orphans.state_ids.len());
+        match orphans.world {
+            true => screen.note(
+                &format!("{workspace}: its world goes, its runs are gone"),
+                &format!("{workspace}：运行已不在，世界状态会删除"),
+            ),
+            false => screen.note(
+                &format!("{workspace}: {count} states go, no later run can begin with them"),
+                &format!("{workspace}：{count} 个状态会删除，以后的运行再也用不到"),
+            ),
+        }
+    }
+    if plan.candidate_details_truncated
+        || plan.blocked_details_truncated
+        || plan.orphan_details_truncated
+    {
         screen.note("There are more than are named", "还有更多，没有一一列出");
     }
     let (slim, gone) = (plan.slim_candidate_count, plan.delete_candidate_count);
     let (terminal, bytes) = (plan.terminal_run_count, plan.total_candidate_byte_count);
+    let (states, worlds) = lost(plan);
     screen.text(&screen.pick(
-        format!("{terminal} runs are over: {slim} would be slimmed, {gone} deleted; at least {bytes} bytes become free"),
-        format!("已结束 {terminal} 次运行：精简 {slim} 次，删除 {gone} 次；至少释放 {bytes} 字节"),
+        format!("{terminal} runs are over: {slim} would be slimmed, {gone} deleted, with {states} states and {worlds} worlds; at least {bytes} bytes become free"),
+        format!("已结束 {terminal} 次运行：精简 {slim} 次，删除 {gone} 次，连同 {states} 个状态和 {worlds} 个世界状态；至少释放 {bytes} 字节"),
     ))
 }
 
@@ -167,9 +202,10 @@ fn tell(done: &RetentionOutcome, screen: &Screen) -> Result<(), Failure> {
     }
     let (slim, gone) = (done.slimmed_run_count, done.deleted_run_count);
     let bytes = done.removed_byte_count;
+    let (states, worlds) = (done.removed_state_count, done.removed_world_count);
     screen.text(&screen.pick(
-        format!("{slim} runs slimmed, {gone} deleted, {bytes} bytes free"),
-        format!("已精简 {slim} 次运行，删除 {gone} 次，释放 {bytes} 字节"),
+        format!("{slim} runs slimmed, {gone} deleted, {states} states and {worlds} worlds that nobody could come to removed, {bytes} bytes free"),
+        format!("已精简 {slim} 次运行，删除 {gone} 次，清理再也用不到的 {states} 个状态和 {worlds} 个世界状态，释放 {bytes} 字节"),
     ))
 }
 

@@ -1,17 +1,19 @@
-//! A question of a run at the terminal: what is shown of it, and how an answer is read.
+//! A question of a run: what is shown of it wherever somebody answers, and how an answer is read at the terminal.
 
 use std::io;
 
 use innkeeper_agent::instance::{ApproveToolCall, PendingApproval};
 use innkeeper_agent::run::{Question, Remember};
+use innkeeper_protocol::event::InvocationId;
 use serde_json::{Map, Value as Json};
 
 use crate::approve::{TURN, cut};
 use crate::ask;
-use crate::failure::shown;
+use crate::failure;
 use crate::lang::Lang;
 use crate::limits::{MAX_INLINE_CHARS, MAX_WRONG_ANSWERS};
 use crate::typed::{self, Lines};
+use crate::visible::{self, visible};
 
 /// What the person wants. Nothing: they are gone, or have not said anything that could be understood.
 pub(super) type Said = Option<ApproveToolCall>;
@@ -50,8 +52,8 @@ async fn put(
     ask::forget_typed();
     let mut lines = typed::answers()?;
     let mut text = Some(match complaint {
-        Some(complaint) => format!("{}\n{}", complaint, told(asked, name, lang)),
-        None => told(asked, name, lang),
+        Some(complaint) => format!("{complaint}\n\n{}", told(asked, name, lang)),
+        None => format!("\n{}", told(asked, name, lang)),
     });
     for _ in 0..MAX_WRONG_ANSWERS {
         prompted(text.take(), prompt).await?;
@@ -159,30 +161,78 @@ fn understand(said: &str, may_edit: bool) -> Understood {
     }
 }
 
-/// All that one has to know to decide. Foreign words are made harmless where they are shown.
+/// All that one has to know to decide, as much as fits on a screen.
 fn told(asked: &PendingApproval, name: &str, lang: Lang) -> String {
-    let Some(question) = asked.question.as_deref() else {
-        return lang.pick(
-            format!("\n{name}{} waits for approval", shown(&asked.name)),
-            format!("\n{name}{} 等待批准", shown(&asked.name)),
-        );
+    let about = About {
+        name: &asked.name,
+        caller: Some(&asked.invocation_id),
+        question: asked.question.as_deref(),
+        reason: asked.reason.as_deref(),
     };
-    let arguments = serde_json::to_string_pretty(&question.arguments).unwrap_or_default();
-    let (tool, source) = (shown(&question.tool), shown(&question.source));
-    let (actor, rule) = (shown(&question.actor), shown(&question.rule));
-    let mut text = lang.pick(
-        format!("\n{name}{actor} wants to call {tool} (from {source}) with\n"),
-        format!("\n{name}{actor} 想调用 {tool}（来自 {source}），参数为\n"),
-    );
-    text.push_str(&cut(&arguments, lang));
-    text.push_str(&lang.pick(
-        format!("\nThe rule that asks: {rule}"),
-        format!("\n要求询问的规则：{rule}"),
-    ));
-    if let Some(reason) = &asked.reason {
-        text.push_str(&format!(" ({})", shown(reason)));
+    format!(
+        "{name}{}",
+        about.told(lang, |arguments| cut(&arguments, lang))
+    )
+}
+
+/// What a question is about.
+pub(super) struct About<'a> {
+    /// The tool as the model called it.
+    pub(super) name: &'a str,
+    pub(super) caller: Option<&'a InvocationId>,
+    pub(super) question: Option<&'a Question>,
+    pub(super) reason: Option<&'a str>,
+}
+
+impl About<'_> {
+    /// Nothing in it is hidden.
+    pub(super) fn told(&self, lang: Lang, as_shown: impl FnOnce(String) -> String) -> String {
+        let Some(question) = self.question else {
+            let name = visible(self.name);
+            return lang.pick(
+                format!("{name} waits for approval; what it was called with is not known"),
+                format!("{name} 等待批准；不知道它的参数"),
+            );
+        };
+        let (tool, source) = (visible(&question.tool), visible(&question.source));
+        let (actor, rule) = (self.who(&question.actor), visible(&question.rule));
+        let mut text = lang.pick(
+            format!("{actor} wants to call {tool} (from {source}) with\n"),
+            format!("{actor} 想调用 {tool}（来自 {source}），参数为\n"),
+        );
+        text.push_str(&as_shown(visible::json(&question.arguments)));
+        text.push_str(&lang.pick(
+            format!("\nThe rule that asks: {rule}"),
+            format!("\n要求询问的规则：{rule}"),
+        ));
+        if let Some(reason) = self.reason {
+            let reason = visible(failure::Said::of(reason).pick(lang));
+            text.push_str(&lang.pick(format!(" ({reason})"), format!("（{reason}）")));
+        }
+        text
     }
-    text
+
+    /// Several agents of a run may have one profile: then it is said which.
+    fn who(&self, actor: &str) -> String {
+        let of_task = self
+            .caller
+            .filter(|caller| **caller != InvocationId::root());
+        match of_task {
+            Some(caller) => format!("{} ({})", visible(actor), visible(caller.as_str())),
+            None => visible(actor),
+        }
+    }
+}
+
+/// By which an answer names the question: the call where that can be typed as it stands, or else the question itself.
+pub(super) fn place(asked: &PendingApproval) -> &str {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');
+    let call = asked.call_id.as_str();
+    let is_name = call.starts_with(|c: char| c.is_ascii_alphanumeric());
+    match is_name && call.chars().all(is_plain) {
+        true => call,
+        false => &asked.approval_id,
+    }
 }
 
 /// Arguments in a line of a table.
@@ -191,16 +241,20 @@ pub(super) fn in_short(question: &Question) -> String {
         return String::new();
     };
     let one = |(name, value): (&String, &Json)| {
-        let value = match value {
-            Json::String(text) => text.replace(['\r', '\n', '\t'], " "),
-            other => other.to_string(),
+        let (text, is_text) = match value {
+            Json::String(text) => (text.clone(), true),
+            other => (other.to_string(), false),
         };
-        let mut shown: String = value.chars().take(MAX_INLINE_CHARS).collect();
-        if shown.len() < value.len() {
+        let beginning: String = text.chars().take(MAX_INLINE_CHARS).collect();
+        let mut shown = match is_text {
+            true => visible::word(&beginning),
+            false => visible(&beginning),
+        };
+        if beginning.len() < text.len() {
             // What cannot be seen must not be taken for all there is.
             shown.push('…');
         }
-        format!("{name}={shown}")
+        format!("{}={shown}", visible::word(name))
     };
     fields.iter().map(one).collect::<Vec<_>>().join(" ")
 }
@@ -231,5 +285,61 @@ mod tests {
             assert_eq!(understand(said, true), expected, "{said:?}");
         }
         assert_eq!(understand("e", false), Understood::Nothing);
+    }
+
+    fn question(arguments: Json) -> Question {
+        serde_json::from_value(serde_json::json!({
+            "tool": "File.Delete", "source": "builtin", "arguments": arguments, "rule": "careful",
+            "user": "default", "actor": "agent:a", "project": "default",
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn nothing_is_hidden_in_what_is_asked() {
+        let asked = question(serde_json::json!({
+            "file_path": "notes/\u{202e}dm.a\u{200b} x=1\n", "count": 5,
+        }));
+        assert_eq!(
+            in_short(&asked),
+            r#"file_path="notes/\u202edm.a\u200b x=1\n" count=5"#
+        );
+        let about = About {
+            name: "File.Delete",
+            caller: None,
+            question: Some(&asked),
+            reason: Some("new\u{2066}"),
+        };
+        let told = about.told(Lang::En, |arguments| arguments);
+        assert!(told.contains(r#""notes/\u202edm.a\u200b x=1\n""#), "{told}");
+        assert!(told.contains("(new\\u{2066})"), "{told}");
+        let hidden = |c: char| c != '\n' && visible::is_hidden(c);
+        assert!(!told.contains(hidden), "{told}");
+    }
+
+    #[test]
+    fn a_call_is_named_by_what_can_be_typed() {
+        let asked = |call: &str| PendingApproval {
+            run_id: "run_1".into(),
+            call_id: call.into(),
+            approval_id: "approval_1".to_owned(),
+            invocation_id: InvocationId::root(),
+            name: "x".to_owned(),
+            reason: None,
+            asked_at: jiff::Timestamp::UNIX_EPOCH,
+            expires_at: None,
+            decisions: Vec::new(),
+            question: None,
+        };
+        for (call, named) in [
+            ("call_1_1", "call_1_1"),
+            ("toolu_01AB-c.2:3", "toolu_01AB-c.2:3"),
+            ("x; rm -rf ~", "approval_1"),
+            ("--deny", "approval_1"),
+            ("a\u{200b}", "approval_1"),
+            ("", "approval_1"),
+        ] {
+            assert_eq!(place(&asked(call)), named, "{call:?}");
+        }
     }
 }

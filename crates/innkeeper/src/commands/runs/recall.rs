@@ -1,9 +1,12 @@
 //! `innkeeper runs memory …`: what runs of a chat have left for later ones.
 
+use std::collections::BTreeSet;
+
 use innkeeper_agent::instance::{RunReader, state};
-use innkeeper_agent::workspace::{PersistentState, PersistentStates, StatesInStore};
+use innkeeper_agent::workspace::{PersistentState, PersistentStates, StatesInStore, workspace_id};
 use innkeeper_protocol::event::WorkspaceId;
 use innkeeper_store::Store;
+use innkeeper_store::journal::RunFilter;
 use serde_json::json;
 
 use super::cancel::with_runtime;
@@ -11,12 +14,13 @@ use super::delete::agreed;
 use super::diff::{Compared, print};
 use super::find::find;
 use crate::cli::{
-    MemoryCopyArgs, MemoryDiffArgs, MemoryListArgs, MemoryPruneArgs, MemoryShowArgs,
+    ChatKind, MemoryCopyArgs, MemoryDiffArgs, MemoryListArgs, MemoryPruneArgs, MemoryShowArgs,
     RunsMemoryCommand,
 };
 use crate::commands::Ended;
 use crate::failure::{Failure, RunFault};
 use crate::home::Home;
+use crate::limits::RUNS_PAGE;
 use crate::output::Screen;
 use crate::platform::open_store_to_read;
 use crate::runtime::block_on;
@@ -63,18 +67,79 @@ fn looking<T>(
 }
 
 const WORKSPACE: &str = "chat_";
+const LAST: &str = "last";
 
-/// A workspace by its id, or that of a run.
-async fn workspace(reader: &RunReader, given: &str) -> Result<WorkspaceId, Failure> {
+/// A workspace by its id, by the name of its chat, or by one of its runs.
+async fn workspace(
+    reader: &RunReader,
+    states: &dyn PersistentStates,
+    given: &str,
+) -> Result<WorkspaceId, Failure> {
     let given = given.trim();
     if given.starts_with(WORKSPACE) {
         return Ok(WorkspaceId::new(given));
     }
-    let run = find(reader, given).await?;
-    Ok(reader.record(&run).await?.workspace_id)
+    if given != LAST
+        && let Some(named) = named_chat(reader, states, given).await?
+    {
+        return Ok(named);
+    }
+    match find(reader, given).await {
+        Ok(run) => Ok(reader.record(&run).await?.workspace_id),
+        Err(Failure::Run(RunFault::Unknown { given, near })) => {
+            Err(RunFault::NoChat { given, near }.into())
+        }
+        Err(failure) => Err(failure),
+    }
 }
 
-/// Ids of states are those of runs, so the last of them is the newest.
+/// By the stable id that its runs know, or under which a memory is left of runs that are gone.
+async fn named_chat(
+    reader: &RunReader,
+    states: &dyn PersistentStates,
+    given: &str,
+) -> Result<Option<WorkspaceId>, Failure> {
+    let filter = RunFilter {
+        stable_chat_id: Some(given.to_owned()),
+        limit: RUNS_PAGE,
+        ..RunFilter::default()
+    };
+    let runs = reader.list(&filter).await?.runs;
+    let mut found: BTreeSet<WorkspaceId> = runs.into_iter().map(|run| run.workspace_id).collect();
+    if let Some(session) = workspace_id(ChatKind::Session.as_str(), given)
+        && !states.list(&session).await?.is_empty()
+    {
+        found.insert(session);
+    }
+    if found.len() > 1 {
+        return Err(RunFault::SeveralChats {
+            given: given.to_owned(),
+            workspaces: found.iter().map(WorkspaceId::to_string).collect(),
+        }
+        .into());
+    }
+    Ok(found.pop_first())
+}
+
+/// What a chat is called, if one of its runs or states says so.
+async fn name_of(known: &Known, workspace: &WorkspaceId) -> Result<Option<String>, Failure> {
+    let filter = RunFilter {
+        workspace_id: Some(workspace.clone()),
+        limit: 1,
+        ..RunFilter::default()
+    };
+    if let Some(run) = known.reader.list(&filter).await?.runs.into_iter().next() {
+        return Ok(Some(run.stable_chat_id));
+    }
+    let Some(newest) = known.states.list(workspace).await?.pop() else {
+        return Ok(None);
+    };
+    let state = known.states.load(workspace, &newest).await?;
+    let chat = state.and_then(|state| state.chat);
+    Ok(chat.map(|chat| chat.stable_chat_id))
+}
+
+/// The last of them is that of the run begun last.
 async fn named(
     states: &dyn PersistentStates,
     workspace: &WorkspaceId,
@@ -93,7 +158,7 @@ async fn named(
 
 fn chosen(given: &str, ids: &[String]) -> Option<String> {
     let given = given.trim();
-    if given == "last" {
+    if given == LAST {
         return ids.last().cloned();
     }
     if let Some(exact) = ids.iter().find(|id| *id == given) {
@@ -113,7 +178,7 @@ fn list(args: &MemoryListArgs, home: &Home, screen: &Screen) -> Result<(), Failu
     looking(home, async |known| match &args.chat {
         None => chats(known, screen).await,
         Some(chat) => {
-            let workspace = workspace(&known.reader, chat).await?;
+            let workspace = workspace(&known.reader, &known.states, chat).await?;
             states(known, &workspace, screen).await
         }
     })
@@ -130,18 +195,23 @@ async fn chats(known: &Known, screen: &Screen) -> Result<(), Failure> {
         all.extend(page);
     }
     if screen.json {
-        let chats = all
-            .iter()
-            .map(|(workspace, count)| json!({"workspaceId": workspace, "stateCount": count}));
-        return screen.document(&json!({"workspaces": chats.collect::<Vec<_>>()}));
+        let mut chats = Vec::new();
+        for (workspace, count) in &all {
+            let name = name_of(known, workspace).await?;
+            chats
+                .push(json!({"workspaceId": workspace, "stableChatId": name, "stateCount": count}));
+        }
+        return screen.document(&json!({"workspaces": chats}));
     }
     if all.is_empty() {
         screen.note("No chat has a memory yet", "还没有聊天有记忆");
         return Ok(());
     }
-    let mut table = Table::new(&screen.pick(["CHAT", "STATES"], ["聊天", "状态"]));
+    let mut table =
+        Table::new(&screen.pick(["WORKSPACE", "CHAT", "STATES"], ["工作区", "聊天", "状态"]));
     for (workspace, count) in &all {
-        table.row([workspace.as_str(), &count.to_string()]);
+        let name = name_of(known, workspace).await?.unwrap_or_default();
+        table.row([workspace.as_str(), &name, &count.to_string()]);
     }
     screen.table(&table)
 }
@@ -177,7 +247,7 @@ async fn states(known: &Known, workspace: &WorkspaceId, screen: &Screen) -> Resu
 
 fn show(args: &MemoryShowArgs, home: &Home, screen: &Screen) -> Result<(), Failure> {
     looking(home, async |known| {
-        let workspace = workspace(&known.reader, &args.chat).await?;
+        let workspace = workspace(&known.reader, &known.states, &args.chat).await?;
         let id = named(&known.states, &workspace, &args.state).await?;
         let state = state(&known.states, &workspace, &id).await?;
         match &args.file {
@@ -218,7 +288,7 @@ fn files(state: &PersistentState, screen: &Screen) -> Result<(), Failure> {
 
 fn diff(args: &MemoryDiffArgs, home: &Home, screen: &Screen) -> Result<(), Failure> {
     let diff = looking(home, async |known| {
-        let workspace = workspace(&known.reader, &args.chat).await?;
+        let workspace = workspace(&known.reader, &known.states, &args.chat).await?;
         let id = async |given: &str| match given {
             "none" => Ok::<_, Failure>(None),
             given => named(&known.states, &workspace, given).await.map(Some),
@@ -241,10 +311,11 @@ fn diff(args: &MemoryDiffArgs, home: &Home, screen: &Screen) -> Result<(), Failu
 }
 
 fn copy(args: &MemoryCopyArgs, home: &Home, screen: &Screen) -> Result<(), Failure> {
-    let done = with_runtime(home, screen, async |runtime, _| {
+    let done = with_runtime(home, screen, async |runtime, store| {
         let reader = runtime.reader();
-        let source = workspace(&reader, &args.chat).await?;
-        let target = workspace(&reader, &args.target).await?;
+        let states = StatesInStore::new(store.states());
+        let source = workspace(&reader, &states, &args.chat).await?;
+        let target = workspace(&reader, &states, &args.target).await?;
         Ok(runtime.copy_states(&source, &target).await?)
     })?;
     if screen.json {
@@ -259,7 +330,7 @@ fn copy(args: &MemoryCopyArgs, home: &Home, screen: &Screen) -> Result<(), Failu
 
 fn prune(args: &MemoryPruneArgs, home: &Home, screen: &Screen) -> Result<(), Failure> {
     let (workspace, ids) = looking(home, async |known| {
-        let workspace = workspace(&known.reader, &args.chat).await?;
+        let workspace = workspace(&known.reader, &known.states, &args.chat).await?;
         let mut ids = Vec::new();
         for given in &args.states {
             ids.push(named(&known.states, &workspace, given).await?);

@@ -1,6 +1,6 @@
 //! `innkeeper runs rollback`: a run as it was at one of its checkpoints, after a person has seen what that takes back.
 
-use innkeeper_agent::instance::{DiffEnd, Rollback, RollbackPlan, RollbackReceipt};
+use innkeeper_agent::instance::{AgentError, DiffEnd, Rollback, RollbackPlan, RollbackReceipt};
 use innkeeper_protocol::event::RollbackScope;
 
 use super::delete::agreed;
@@ -43,8 +43,17 @@ pub(super) fn run(args: &RunsRollbackArgs, home: &Home, screen: &Screen) -> Resu
             to: plan.checkpoint_id.clone(),
             scope,
             reason: args.reason.clone(),
+            // What a person has agreed to, or whatever it is by now.
+            planned_at: (!args.yes).then_some(plan.last_seq),
         };
         let receipt = house.runtime.rollback(asked).await;
+        if receipt.as_ref().is_err_and(has_moved) {
+            let (run, to) = (&plan.run_id, &plan.checkpoint_id);
+            let reader = house.runtime.reader();
+            if let Ok(now) = reader.rollback_plan(run, to, scope).await {
+                show(&now, screen);
+            }
+        }
         let closed = house.close(screen).await;
         let receipt = receipt?;
         closed.map(|()| receipt)
@@ -54,6 +63,11 @@ pub(super) fn run(args: &RunsRollbackArgs, home: &Home, screen: &Screen) -> Resu
         false => told(&receipt, screen),
     }
     Ok(Ended::Done)
+}
+
+/// What was agreed to is not what would be done.
+fn has_moved(error: &AgentError) -> bool {
+    error.reason.as_deref() == Some("agent.rollback_moved")
 }
 
 /// What would be taken back.
@@ -93,6 +107,13 @@ fn show(plan: &RollbackPlan, screen: &Screen) {
                 format!("  以 {id} 发布的 {path} 会被收回"),
             ),
         });
+    }
+    for key in &plan.granted {
+        let (tool, actor) = (message(&key.tool), message(&key.actor));
+        say(screen.pick(
+            format!("  {tool}, allowed for {actor} in this run, will be asked again"),
+            format!("  本次运行中允许 {actor} 调用 {tool} 的回答会撤回，将重新询问"),
+        ));
     }
 }
 

@@ -1,16 +1,16 @@
 //! `innkeeper runs show`: a run as a whole, one of its turns, or one of its files.
 
-use innkeeper_agent::instance::{ModelTurnView, RunReader, pending_in};
+use innkeeper_agent::instance::{ModelTurnView, RunReader, pending_at};
 use innkeeper_agent::run::AgentRun;
 use innkeeper_protocol::event::{InvocationId, RunEvent, RunEventKind, RunId, TaskId};
 use innkeeper_store::journal::{EventRange, RunRecord};
 use serde_json::{Value as Json, json};
 
-use super::agents;
-use super::approve;
+use super::agents::{self, Names};
 use super::find::{find, reading};
 use super::spending;
 use super::summary::answer;
+use super::waiting;
 use super::words::{complaint, duration, moment, status_word};
 use crate::cli::RunsShowArgs;
 use crate::commands::Ended;
@@ -52,6 +52,7 @@ async fn whole(reader: &RunReader, run: &RunId, screen: &Screen) -> Result<(), F
         return slim(reader, &record, screen).await;
     }
     let state = reader.state(run).await?;
+    let waiting = pending_at(&state, jiff::Timestamp::now());
     let events = last_events(reader, run, &record).await?;
     if screen.json {
         return screen.document(&json!({
@@ -67,12 +68,11 @@ async fn whole(reader: &RunReader, run: &RunId, screen: &Screen) -> Result<(), F
             "commits": state.commits().collect::<Vec<_>>(),
             "pendingCommit": state.pending_commit(),
             "timeline": state.timeline(),
-            "pendingApprovals": pending_in(&state),
+            "pendingApprovals": waiting,
         }));
     }
     screen.table(&about(&record, &state, screen))?;
-    let waiting = pending_in(&state);
-    let waiting = (!waiting.is_empty()).then(|| approve::table(&waiting, screen));
+    let waiting = (!waiting.is_empty()).then(|| waiting::table(&waiting, screen));
     section(
         screen,
         "Waits for an answer (innkeeper runs approve)",
@@ -81,8 +81,19 @@ async fn whole(reader: &RunReader, run: &RunId, screen: &Screen) -> Result<(), F
     )?;
     let agents = agents::tree(&state.timeline(), screen);
     section(screen, "Agents", "智能体", &agents)?;
-    section(screen, "Turns", "各轮", &turn_table(&events, screen))?;
-    section(screen, "Calls", "调用", &call_table(&events, screen))?;
+    let names = agents::names(&state.timeline());
+    section(
+        screen,
+        "Turns",
+        "各轮",
+        &turn_table(&events, &names, screen),
+    )?;
+    section(
+        screen,
+        "Calls",
+        "调用",
+        &call_table(&events, &names, screen),
+    )?;
     let (models, tools) = spending::tables(state.spent(), screen.lang);
     section(screen, "Models asked by", "谁询问了模型", &models)?;
     section(screen, "Tools", "工具", &tools)?;
@@ -126,8 +137,19 @@ async fn slim(reader: &RunReader, record: &RunRecord, screen: &Screen) -> Result
     row("events", "事件", &record.last_seq.to_string());
     row("workspace", "工作区", record.workspace_id.as_str());
     screen.table(&table)?;
-    section(screen, "Turns", "各轮", &turn_table(&events, screen))?;
-    section(screen, "Calls", "调用", &call_table(&events, screen))?;
+    let names = agents::named_in(&events);
+    section(
+        screen,
+        "Turns",
+        "各轮",
+        &turn_table(&events, &names, screen),
+    )?;
+    section(
+        screen,
+        "Calls",
+        "调用",
+        &call_table(&events, &names, screen),
+    )?;
     screen.note(
         "This run was slimmed: what happened is kept; its requests, answers and files are not",
         "这次运行已精简：经过仍保留，请求、回答和文件已不在",
@@ -220,6 +242,7 @@ fn turns(events: &[RunEvent]) -> Vec<Json> {
     let turns = events.iter().filter_map(|event| match &event.kind {
         RunEventKind::ModelCompleted(turn) => Some(json!({
             "round": turn.round,
+            "invocationId": turn.invocation_id,
             "calls": turn.tool_call_count,
             "words": turn.text_words,
             "reasoningWords": turn.reasoning_words,
@@ -230,22 +253,24 @@ fn turns(events: &[RunEvent]) -> Vec<Json> {
     turns.collect()
 }
 
-fn turn_table(events: &[RunEvent], screen: &Screen) -> Option<Table> {
+fn turn_table(events: &[RunEvent], names: &Names, screen: &Screen) -> Option<Table> {
     let headings = screen.pick(
-        ["ROUND", "CALLS", "WORDS", "SAID"],
-        ["轮", "调用", "词数", "说了"],
+        ["AGENT", "ROUND", "CALLS", "WORDS", "SAID"],
+        ["智能体", "轮", "调用", "词数", "说了"],
     );
-    let mut table = Table::new(&headings);
+    let mut table = Table::new(names.without_agent(&headings));
     let mut any = false;
     for event in events {
         if let RunEventKind::ModelCompleted(turn) = &event.kind {
             any = true;
-            table.row([
-                turn.round.to_string().as_str(),
+            let row = [
+                names.of(event),
+                &turn.round.to_string(),
                 &turn.tool_call_count.to_string(),
                 &turn.text_words.to_string(),
                 turn.narration.as_deref().unwrap_or_default(),
-            ]);
+            ];
+            table.row(names.without_agent(&row).iter().copied());
         }
     }
     any.then_some(table)
@@ -261,12 +286,12 @@ fn calls(events: &[RunEvent]) -> Vec<Json> {
     calls.collect()
 }
 
-fn call_table(events: &[RunEvent], screen: &Screen) -> Option<Table> {
+fn call_table(events: &[RunEvent], names: &Names, screen: &Screen) -> Option<Table> {
     let headings = screen.pick(
-        ["ROUND", "TOOL", "TOOK", "OUTCOME"],
-        ["轮", "工具", "用时", "结果"],
+        ["AGENT", "ROUND", "TOOL", "TOOK", "OUTCOME"],
+        ["智能体", "轮", "工具", "用时", "结果"],
     );
-    let mut table = Table::new(&headings);
+    let mut table = Table::new(names.without_agent(&headings));
     let mut any = false;
     for event in events {
         let call = match &event.kind {
@@ -278,12 +303,14 @@ fn call_table(events: &[RunEvent], screen: &Screen) -> Option<Table> {
             Some(code) => format!("{} [{code}]", complaint(call, screen.lang)),
             None => screen.pick("ok", "成功").to_owned(),
         };
-        table.row([
-            call.round.to_string().as_str(),
+        let row = [
+            names.of(event),
+            &call.round.to_string(),
             &call.name,
             &duration(call.elapsed_ms),
             &outcome,
-        ]);
+        ];
+        table.row(names.without_agent(&row).iter().copied());
     }
     any.then_some(table)
 }

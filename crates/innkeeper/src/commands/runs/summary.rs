@@ -1,6 +1,6 @@
 //! What is said of a run when it is over, or is left.
 
-use innkeeper_agent::instance::{RunReader, pending_in};
+use innkeeper_agent::instance::{RunReader, pending_at};
 use innkeeper_agent::run::AgentRun;
 use innkeeper_protocol::event::{RunId, RunStatus};
 use serde_json::{Value as Json, json};
@@ -62,7 +62,7 @@ impl Summary {
             "lastSeq": self.last_seq,
             "answer": self.answer(),
             "failure": self.state.failure(),
-            "pendingApprovals": pending_in(&self.state),
+            "pendingApprovals": pending_at(&self.state, jiff::Timestamp::now()),
         })
     }
 

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};
 
-use innkeeper_protocol::event::{InvocationId, RunEvent, RunEventKind};
+use innkeeper_agent::run::TimelineProjection;
+use innkeeper_protocol::event::{InvocationId, ProfileId, RunEvent, RunEventKind};
 
 use super::speech::Piece;
 use super::weave::{Thread, Weave};
@@ -116,12 +117,27 @@ impl Timeline {
         Cow::Owned(lines.collect::<Vec<_>>().join("\n"))
     }
 
+    /// Who is at work in the run already.
+    pub(super) fn know(&mut self, agents: &TimelineProjection) {
+        for agent in agents
+            .invocations
+            .iter()
+            .filter(|agent| agent.kind == "subagent")
+        {
+            self.name_agent(&agent.invocation_id, &agent.profile_id);
+        }
+    }
+
+    fn name_agent(&mut self, agent: &InvocationId, profile: &ProfileId) {
+        let name = format!("  [{}] ", message(profile.as_str()));
+        self.agents.insert(agent.clone(), name);
+    }
+
     pub(super) fn event(&mut self, event: &RunEvent) {
         if let RunEventKind::AgentInvocationCreated(created) = &event.kind
             && created.kind == "subagent"
         {
-            let name = format!("  [{}] ", message(created.profile_id.as_str()));
-            self.agents.insert(created.invocation_id.clone(), name);
+            self.name_agent(&created.invocation_id, &created.profile_id);
         }
         let Some(line) = line(event, self.screen.lang) else {
             return;

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use crate::failure::in_words;
 use crate::lang::Lang;
+use crate::visible::visible;
 
 pub(super) const STATUSES: [RunStatus; 15] = [
     RunStatus::Created,
@@ -206,8 +207,8 @@ pub(super) fn line(event: &RunEvent, lang: Lang) -> Option<Line> {
         },
         Kind::ToolCallAwaitingApproval(call) => {
             let said = lang.pick(
-                format!("{} waits for approval", call.name),
-                format!("{} 等待批准", call.name),
+                format!("{} waits for approval", visible(&call.name)),
+                format!("{} 等待批准", visible(&call.name)),
             );
             Line::new("?", Warning, said)
         }

@@ -6,6 +6,7 @@ mod export;
 mod import;
 mod list;
 mod moved;
+mod retarget;
 mod show;
 
 use innkeeper_agent::instance::AgentError;
@@ -28,6 +29,7 @@ pub(crate) fn run(command: &SkillsCommand, home: &Home, screen: &Screen) -> Resu
         SkillsCommand::Export(args) => export::run(args, &skills, screen),
         SkillsCommand::Delete(args) => delete::run(args, &skills, screen),
         SkillsCommand::Move(args) => moved::run(args, &skills, screen),
+        SkillsCommand::Retarget(args) => retarget::run(args, &skills, screen),
     }
 }
 

@@ -87,7 +87,7 @@ async fn gather(
     store: &innkeeper_store::Store,
     args: &StateHistoryArgs,
 ) -> Result<Vec<StateVersion>, Failure> {
-    let chat = chat(store, &args.chat, args.kind).await?;
+    let chat = chat(store, &args.chat).await?;
     let Some(wanted) = &args.private else {
         let history = worlds(store).history(&chat.workspace, args.limit).await;
         return history.map_err(failed);

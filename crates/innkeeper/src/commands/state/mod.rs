@@ -1,6 +1,7 @@
 //! `innkeeper state …`: what agents keep for themselves and share, seen and corrected. What a state is, and what becomes of
 //! it, is the agents' crate; here is what a person types and sees.
 
+mod delete;
 mod history;
 mod schema;
 mod set;
@@ -17,7 +18,7 @@ use innkeeper_store::Store;
 use innkeeper_tools::{SystemClock, ToolError};
 
 use super::{Ended, runs};
-use crate::cli::{ChatArgs, ChatKind, StateCommand};
+use crate::cli::{ChatArgs, StateCommand};
 use crate::failure::Failure;
 use crate::home::Home;
 use crate::output::Screen;
@@ -27,6 +28,7 @@ pub(crate) fn run(command: &StateCommand, home: &Home, screen: &Screen) -> Resul
         StateCommand::Show(args) => show::run(args, home, screen),
         StateCommand::History(args) => history::run(args, home, screen),
         StateCommand::Set(args) => set::run(args, home, screen),
+        StateCommand::Delete(args) => delete::run(args, home, screen),
         StateCommand::Schema(args) => schema::run(args, home, screen),
     }
 }
@@ -41,8 +43,8 @@ struct Chat {
     run: Option<RunId>,
 }
 
-async fn chat(store: &Store, args: &ChatArgs, kind: ChatKind) -> Result<Chat, Failure> {
-    if let Some(given) = &args.run {
+async fn chat(store: &Store, args: &ChatArgs) -> Result<Chat, Failure> {
+    if let Some(given) = &args.named.run {
         let reader = RunReader::new(store);
         let run = runs::find(&reader, given).await?;
         let workspace = reader.record(&run).await?.workspace_id;
@@ -51,8 +53,8 @@ async fn chat(store: &Store, args: &ChatArgs, kind: ChatKind) -> Result<Chat, Fa
             run: Some(run),
         });
     }
-    let given = args.chat.as_deref().unwrap_or_default().trim();
-    let workspace = workspace_id(kind.as_str(), given).ok_or_else(|| {
+    let given = args.named.chat.as_deref().unwrap_or_default().trim();
+    let workspace = workspace_id(args.kind.as_str(), given).ok_or_else(|| {
         let message = "stableChatId cannot be the name of a workspace: it is empty or too long";
         AgentError::new(ErrorCode::AgentValidationError, message)
             .because("agent.invalid_stable_chat_id")
@@ -75,7 +77,17 @@ fn kept(store: &Store) -> KeptStates {
     )
 }
 
-/// Private states as they are in the run that was named, or as the newest one has left them.
+/// What the run that was named has left, or what the next run of the chat begins with.
+async fn left(store: &Store, chat: &Chat) -> Result<Option<String>, Failure> {
+    let reader = RunReader::new(store);
+    let states = StatesInStore::new(store.states());
+    Ok(match &chat.run {
+        Some(run) => reader.kept_state(run).await?,
+        None => reader.standing_state(&states, &chat.workspace).await?,
+    })
+}
+
+/// Private states as they are in the run that was named, or as the next run of the chat begins with them.
 async fn private(store: &Store, chat: &Chat) -> Result<Vec<KeptState>, Failure> {
     let kept = kept(store);
     if let Some(run) = &chat.run {
@@ -83,7 +95,7 @@ async fn private(store: &Store, chat: &Chat) -> Result<Vec<KeptState>, Failure> 
         let files = run.workspace().files.iter();
         return kept.read(files).await.map_err(failed);
     }
-    match kept.newest(&chat.workspace).await.map_err(failed)? {
+    match left(store, chat).await? {
         Some(state) => kept.list(&chat.workspace, &state).await.map_err(failed),
         None => Ok(Vec::new()),
     }

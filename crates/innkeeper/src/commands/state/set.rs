@@ -7,10 +7,10 @@ use innkeeper_protocol::ErrorCode;
 use innkeeper_protocol::event::ProfileId;
 use innkeeper_store::Store;
 use innkeeper_tools::UserId;
-use innkeeper_tools::builtin::state::{Change, Updated};
+use innkeeper_tools::builtin::state::{Change, Updated, read_json};
 use serde_json::Value as Json;
 
-use super::{chat, failed, kept, worlds};
+use super::{chat, failed, kept, left, worlds};
 use crate::cli::StateSetArgs;
 use crate::commands::{Ended, project};
 use crate::failure::Failure;
@@ -21,8 +21,10 @@ use crate::runtime::block_on;
 
 pub(super) fn run(args: &StateSetArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
     let value = args.value.as_deref().map(|text| {
-        serde_json::from_str::<Json>(text).unwrap_or_else(|_| Json::String(text.to_owned()))
+        let read = read_json(text).map_err(failed)?;
+        Ok::<Json, Failure>(read.unwrap_or_else(|| Json::String(text.to_owned())))
     });
+    let value = value.transpose()?;
     let change = Change::new(args.op.as_str(), &args.path, value).map_err(failed)?;
     let updated = block_on(async {
         let store = open_store(home).await?;
@@ -54,7 +56,7 @@ async fn update(
     home: &Home,
     changes: &[Change],
 ) -> Result<Updated, Failure> {
-    let chat = chat(store, &args.chat, args.kind).await?;
+    let chat = chat(store, &args.chat).await?;
     let expected = args.expected_version;
     let Some(wanted) = &args.private else {
         let worlds = worlds(store);
@@ -76,18 +78,16 @@ async fn update(
     let schema = &profile.agent.private_state_schema;
     let initial = Json::Object(profile.initial_private_state());
     let kept = kept(store);
-    let state = match &chat.run {
-        Some(run) => run.to_string(),
-        None => kept
-            .newest(&chat.workspace)
-            .await
-            .map_err(failed)?
-            .ok_or_else(|| {
-                let message =
-                    "no run of this chat is complete, so none has left a private state to correct";
-                AgentError::new(ErrorCode::AgentNotFound, message).because("state.not_kept")
-            })?,
-    };
+    let state = left(store, &chat).await?.ok_or_else(|| {
+        let message = match &chat.run {
+            Some(run) => format!(
+                "the run '{run}' has left nothing to this chat: it is not complete, or what it left was taken back"
+            ),
+            None => "no run of this chat is complete, so none has left a private state to correct"
+                .to_owned(),
+        };
+        AgentError::new(ErrorCode::AgentNotFound, message).because("state.not_kept")
+    })?;
     let of = (
         &ProfileId::new(wanted.as_str()),
         initial,

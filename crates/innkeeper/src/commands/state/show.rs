@@ -1,5 +1,7 @@
 //! `innkeeper state show`.
 
+use innkeeper_agent::instance::AgentError;
+use innkeeper_protocol::ErrorCode;
 use innkeeper_tools::builtin::state::{StatePath, look_up};
 use serde_json::{Value as Json, json};
 
@@ -44,12 +46,20 @@ pub(super) fn run(args: &StateShowArgs, home: &Home, screen: &Screen) -> Result<
     Ok(Ended::Done)
 }
 
+fn nowhere(path: &StatePath) -> Failure {
+    let message =
+        format!("neither the world nor a private state of this chat has anything at '{path}'");
+    AgentError::new(ErrorCode::AgentNotFound, message)
+        .because("state.path_not_found")
+        .into()
+}
+
 async fn gather(
     store: &innkeeper_store::Store,
     args: &StateShowArgs,
     path: &StatePath,
 ) -> Result<Json, Failure> {
-    let chat = chat(store, &args.chat, args.kind).await?;
+    let chat = chat(store, &args.chat).await?;
     // Where both are asked for, what is missing in one of them may stand in the other.
     let is_one = args.world || args.private.is_some();
     let at = |value: &Json| match look_up(value, path) {
@@ -84,5 +94,9 @@ async fn gather(
             _ => shown["private"] = Json::Array(all),
         }
     }
-    Ok(shown)
+    let is_empty = shown["private"].as_array().is_none_or(Vec::is_empty);
+    match !is_one && shown.get("world").is_none() && is_empty {
+        true => Err(nowhere(path)),
+        false => Ok(shown),
+    }
 }

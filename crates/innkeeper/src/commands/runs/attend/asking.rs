@@ -14,6 +14,7 @@ use crate::ask::somebody_is_there;
 use crate::commands::runs::question::{self, Said};
 use crate::failure::{Failure, in_words};
 use crate::limits::EVENTS_PAGE;
+use crate::visible::visible;
 
 /// How questions are answered here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,16 +148,15 @@ impl Attendant<'_> {
 
     fn leave_open(&mut self, asked: &PendingApproval) {
         self.questions.left = true;
-        let (run, call) = (&asked.run_id, &asked.call_id);
+        let (run, call, name) = (&asked.run_id, question::place(asked), visible(&asked.name));
+        let with = asked.question.as_deref().map(question::in_short);
+        let with = with.filter(|with| !with.is_empty());
+        let with = with.map(|with| format!(" {with}")).unwrap_or_default();
         self.timeline.remark(
             &format!(
-                "{} waits for approval: innkeeper runs approve {run} {call}, or --deny",
-                asked.name
+                "{name}{with} waits for approval: innkeeper runs approve {run} {call}, or --deny"
             ),
-            &format!(
-                "{} 等待批准：innkeeper runs approve {run} {call}，或加 --deny",
-                asked.name
-            ),
+            &format!("{name}{with} 等待批准：innkeeper runs approve {run} {call}，或加 --deny"),
         );
     }
 
@@ -220,17 +220,11 @@ impl Attendant<'_> {
         }
     }
 
-    /// Nothing of the run is under way: it does nothing more before somebody answers.
-    pub(super) async fn waits_for_others(&self) -> Result<bool, Failure> {
-        if !self.questions.left {
-            return Ok(false);
+    /// Leaves the run if nothing of it is under way: it does nothing more before somebody answers.
+    pub(super) async fn leaves(&self) -> Result<bool, Failure> {
+        match self.questions.left {
+            true => Ok(self.runtime.leave_asking(&self.run).await?),
+            false => Ok(false),
         }
-        let state = self.runtime.reader().state(&self.run).await?;
-        // One whose agents work for each other does not rest, although nothing of it is under way.
-        let is_alone = state.children().iter().all(|(_, child)| child.is_over());
-        if is_alone && !self.runtime.is_resting(&self.run).await {
-            return Ok(false);
-        }
-        Ok(state.only_asks())
     }
 }
