@@ -4,15 +4,22 @@ import { invalid } from './errors.js';
 import { isObject, trimmed } from './input.js';
 import { isSameChat, plainChatRef } from './chat-ref.js';
 
-/** @param {() => object | undefined} chatApi looked up at each call: it may be installed later */
-export function createChatIdentity(chatApi) {
+/**
+ * Both are looked up at each call: they may be installed later.
+ * @param {() => object | undefined} chatApi
+ * @param {() => object | undefined} tavern asked where there is no `api.chat`
+ */
+export function createChatIdentity(chatApi, tavern) {
   async function currentRef() {
-    const ref = await chatApi()?.current?.ref?.();
+    const api = chatApi();
+    const ref = api ? await api.current?.ref?.() : tavernRef(tavern());
     return isObject(ref) ? plainChatRef(ref) : undefined;
   }
 
   async function stableIdOf(chatRef) {
-    const handle = await chatApi()?.open?.(chatRef);
+    const api = chatApi();
+    if (!api) return tavernStableId(tavern(), chatRef);
+    const handle = await api.open?.(chatRef);
     return trimmed(await handle?.stableId?.());
   }
 
@@ -49,4 +56,20 @@ export function createChatIdentity(chatApi) {
       }
     },
   };
+}
+
+/** The chat that a tavern without `api.chat` has open. */
+function tavernRef(context) {
+  const chatId = trimmed(context?.getCurrentChatId?.() ?? context?.chatId);
+  if (chatId === '') return undefined;
+  if (trimmed(context.groupId) !== '') return { kind: 'group', chatId };
+  const avatar = trimmed(context.characters?.[context.characterId]?.avatar);
+  return avatar === '' ? undefined : { kind: 'character', characterId: avatar.replace(/\.[^.]+$/, ''), fileName: chatId };
+}
+
+/** A group's chat is its own id; of others only the one that is open can be asked. */
+function tavernStableId(context, chatRef) {
+  if (chatRef.kind === 'group') return trimmed(chatRef.chatId);
+  const open = tavernRef(context);
+  return isSameChat(open, chatRef) ? trimmed(context.chatMetadata?.integrity) : '';
 }

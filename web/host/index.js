@@ -7,7 +7,7 @@ import { createChatIdentity } from './chat-identity.js';
 import { createClock } from './clock.js';
 import { createReadEvents } from './events.js';
 import { guarded } from './guard.js';
-import { isObject } from './input.js';
+import { isObject, runIdOf } from './input.js';
 import { createLegacyGenerate } from './legacy-generate.js';
 import { createSubscribeLiveProjection } from './live-projection.js';
 import { findRunMessage } from './message-extra.js';
@@ -41,8 +41,8 @@ export function installAgentApi(context) {
   const transport = pushOf(context, invoke);
   const clock = createClock(win, context.timers);
   const backend = createBackend(invoke);
-  const identity = createChatIdentity(() => root.api?.chat);
   const tavern = tavernOf(context, win);
+  const identity = createChatIdentity(() => root.api?.chat ?? undefined, tavern);
 
   const runs = createRuns(backend);
   const readEvents = createReadEvents(backend);
@@ -85,7 +85,7 @@ export function installAgentApi(context) {
       ...oversight,
       async rollback(input) {
         const receipt = await oversight.rollback(input);
-        const run = { runId: input.runId.trim(), chatRef: await identity.currentRef() };
+        const run = { runId: runIdOf(input), chatRef: await identity.currentRef() };
         if (canCommit(tavern())) await bridges.withdrawFrom(run, receipt);
         return receipt;
       },
@@ -121,7 +121,14 @@ function tavernOf(context, win) {
   const { tavern } = context;
   if (typeof tavern === 'function') return () => tavern() ?? undefined;
   if (isObject(tavern)) return () => tavern;
-  return () => win.SillyTavern?.getContext?.() ?? undefined;
+  return () => {
+    try {
+      return win.SillyTavern?.getContext?.() ?? undefined;
+    } catch {
+      // It is there, and not yet ready to be asked.
+      return undefined;
+    }
+  };
 }
 
 /** What the transport can do beside calling. */

@@ -146,15 +146,14 @@ function cardOf(context) {
 }
 
 /** A copy of what can be sent: functions, signals and elements of the page cannot. */
-function plain(value) {
-  const seen = new WeakSet();
-  const text = JSON.stringify(value, (_key, part) => {
-    if (part === null || typeof part !== 'object') return part;
-    const prototype = Object.getPrototypeOf(part);
-    const isPlain = Array.isArray(part) || prototype === Object.prototype || prototype === null;
-    if (!isPlain || seen.has(part)) return undefined;
-    seen.add(part);
-    return part;
-  });
-  return JSON.parse(text);
+function plain(value, above = []) {
+  if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint') return undefined;
+  if (value === null || typeof value !== 'object') return value;
+  if (above.includes(value)) return undefined;
+  if (typeof value.toJSON === 'function') return value.toJSON();
+  const path = [...above, value];
+  if (Array.isArray(value)) return value.map((part) => plain(part, path) ?? null);
+  const copy = present(Object.fromEntries(Object.entries(value).map(([key, part]) => [key, plain(part, path)])));
+  const isEmptyThing = Object.keys(copy).length === 0 && Object.getPrototypeOf(value) !== Object.prototype;
+  return isEmptyThing && above.length > 0 ? undefined : copy;
 }

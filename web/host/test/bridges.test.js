@@ -255,7 +255,12 @@ test('a prompt that cannot be built is told of', async () => {
 });
 
 test('what a rollback withdraws goes out of the chat, once', async () => {
-  const tavern = createTavern({ chat: [{ mes: 'hi', is_user: true }, published()] });
+  const chat = [{ mes: 'hi', is_user: true }, published()];
+  const slowly = async () => {
+    await settle(1);
+    chat.pop();
+  };
+  const tavern = createTavern({ chat, deleteLastMessage: slowly });
   const withdrawnCommits = [{ commitId: 'commit_1', strategy: 'deleteMessage' }];
   const { agent, double } = await reloaded({ events: [], tavern, push: true, handlers: { rollback_agent_run: { runId: 'run_1', withdrawnCommits } } });
   await settle();

@@ -156,3 +156,27 @@ test('a tavern that fails leaves nobody listening', async () => {
   await assert.rejects(agent.startRunFromLegacyGenerate(), /no connection/);
   assert.equal(tavern.listening('gad') + tavern.listening('wisd'), 0);
 });
+
+test('what is in two places of the prompt stays in both, what goes in circles does not', async () => {
+  const data = { messages: MESSAGES, again: MESSAGES, nothing: null, run() {} };
+  data.self = data;
+  const { agent, double } = install({ prepare_agent_prompt_assembly: {} }, { tavern: generating([['gad', data, true]]) });
+  await agent.startRunFromLegacyGenerate();
+  const { chatCompletionPayload } = double.sent('start_agent_run')[0].promptSnapshot;
+  assert.deepEqual(chatCompletionPayload, { messages: MESSAGES, again: MESSAGES, nothing: null });
+});
+
+test('a tavern without api.chat says itself which chat is open', async () => {
+  const mira = { characters: [{ avatar: 'Mira.png' }], characterId: 0, groupId: null, chatId: 'evening', chatMetadata: { integrity: 'abc' } };
+  const group = { groupId: 'g', chatId: 'g-1' };
+  const expected = [
+    [mira, { kind: 'character', characterId: 'Mira', fileName: 'evening' }, 'abc'],
+    [group, { kind: 'group', chatId: 'g-1' }, 'g-1'],
+  ];
+  for (const [context, chatRef, stableChatId] of expected) {
+    const { agent, double } = install({ prepare_agent_prompt_assembly: {} }, { tavern: generating(NORMAL, context), chat: null });
+    await agent.startRunFromLegacyGenerate();
+    const [dto] = double.sent('start_agent_run');
+    assert.deepEqual([dto.chatRef, dto.stableChatId], [chatRef, stableChatId]);
+  }
+});
