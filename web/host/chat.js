@@ -88,8 +88,8 @@ function createHandle(backend, chatRef) {
     locate: guarded({
       async findLastMessage(query = {}) {
         const { role, hasTopLevelKeys, hasExtraKeys, scanLimit } = query ?? {};
-        const answer = await send('find_last_chat_message', { role: roleOf(role), hasTopLevelKeys, hasExtraKeys, scanLimit });
-        return answer ?? null;
+        const dto = { role: roleOf(role), hasTopLevelKeys, hasExtraKeys, scanLimit };
+        return (await send('find_last_chat_message', dto)) ?? null;
       },
     }),
     history: guarded(createHistory(send)),

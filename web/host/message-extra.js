@@ -1,4 +1,4 @@
-// What a message says of the run that wrote it: `message.extra.tauritavern.agent`. Written as version 2, read as 1 and 2. Pure.
+// What a message says of the run that wrote it: `message.extra.tauritavern.agent`. Written as version 2, read as 1 and 2.
 
 import { isObject } from './input.js';
 
@@ -50,9 +50,13 @@ export function nextExtra(commit, earlier, place) {
     commitId: commit.commitId,
     commitSeq: seq,
     commits: [...commits, entry],
-    rollback: earlier?.rollback ?? (place.isSwipe ? { strategy: 'deleteSwipe', swipeId: place.swipeId } : { strategy: 'deleteMessage' }),
+    rollback: earlier?.rollback ?? rollbackOf(place),
     artifacts: [{ path: commit.path, target: 'message_body', ...metrics }],
   };
+}
+
+function rollbackOf({ isSwipe, swipeId }) {
+  return isSwipe ? { strategy: 'deleteSwipe', swipeId } : { strategy: 'deleteMessage' };
 }
 
 /** What becomes of it when the run's memory is kept. */

@@ -1,9 +1,9 @@
 // How long a text is, in each of the ways that callers of different ages ask for.
 
 const ENCODER = new TextEncoder();
+const CJK = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}`;
 // Runs of letters and digits; each Chinese, Japanese or Korean character by itself.
-const WORD =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}])[\p{L}\p{N}])+/gu;
+const WORD = new RegExp(`[${CJK}]|(?:(?![${CJK}])[\\p{L}\\p{N}])+`, 'gu');
 
 export function countBytes(text) {
   return ENCODER.encode(text).length;

@@ -7,7 +7,7 @@ import { sha256Hex } from '../sha256.js';
 import { withTextMetrics } from '../text-metrics.js';
 import { checkedCommit, saveType } from './commit-rules.js';
 
-const RETRY_AFTER_MS = [500, 2_000];
+const RETRY_AFTER_MS = [500, 2_000, 10_000, 30_000, 60_000];
 
 /**
  * @param {{ backend: object, identity: object, tavern: Function, readWorkspaceFile: Function, clock: object,
@@ -23,10 +23,9 @@ export function createCommitBridge({ backend, identity, tavern, readWorkspaceFil
   function onRequested(runId, payload) {
     const commitId = payload?.commitId;
     const entry = known.get(commitId);
-    if (entry) {
-      // After a restart the run may not know what it was told: it gets the same answer again.
-      return payload.offeredAgain && entry.answer ? resolve(entry.answer) : entry.done;
-    }
+    // After a restart the run may not know what it was told: what was saved it is told again, what failed is tried again.
+    if (entry && !(payload.offeredAgain && entry.answer)) return entry.done;
+    if (entry && 'messageId' in entry.answer) return resolve(entry.answer);
     const fresh = { answer: undefined, done: undefined };
     known.set(commitId, fresh);
     // One after the other: they write to the same chat.

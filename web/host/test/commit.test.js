@@ -134,6 +134,20 @@ test('a run that asks again after a restart gets the same answer, and nothing is
   assert.deepEqual(answers(), [1, 2].map(() => ({ runId: 'run_1', commitId: 'commit_1', messageId: '0' })));
 });
 
+test('what failed before is tried again when the run asks again', async () => {
+  const files = {};
+  const { double, tavern, answers } = await page({ files });
+  double.emit('run_1', request());
+  await settle();
+  files['output/main.md'] = TEXT;
+  double.emit('run_1', request({}, 2));
+  await settle();
+  double.emit('run_1', request({ offeredAgain: true }, 3));
+  await settle();
+  assert.deepEqual(answers().map((answer) => Object.keys(answer).at(-1)), ['error', 'messageId']);
+  assert.equal(tavern.chat.length, 1);
+});
+
 const mineBut = (more) => ({ mes: 'x', extra: { tauritavern: { agent: { version: 2, runId: 'run_1', commits: [], ...more } } } });
 // [why, code, the payload, the page]
 const FAILING = [
