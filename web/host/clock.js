@@ -3,8 +3,9 @@
 /**
  * @param {object} win the window
  * @param {{ setTimeout: Function, clearTimeout: Function }} [given]
+ * @param {{ isBackground?: boolean }} [kind] in the background: nothing is kept running only because of it
  */
-export function createClock(win, given) {
+export function createClock(win, given, { isBackground = false } = {}) {
   const from = () => {
     if (typeof given?.setTimeout === 'function') return given;
     return typeof win?.setTimeout === 'function' ? win : globalThis;
@@ -14,6 +15,7 @@ export function createClock(win, given) {
     after(ms, run) {
       const timers = from();
       const id = timers.setTimeout(run, ms);
+      if (isBackground) id?.unref?.();
       return () => timers.clearTimeout?.(id);
     },
     sleep(ms) {

@@ -1,7 +1,8 @@
 // The host API of a tavern: `window.__TAURITAVERN__.api.agent`. This file puts it together; each subject has a file.
 
 import { createBackend } from './backend.js';
-import { canCommit, createBridges } from './bridges/index.js';
+import { canCommit } from './bridges/commit-rules.js';
+import { createBridges } from './bridges/index.js';
 import { capabilitiesOf } from './capabilities.js';
 import { createChatIdentity } from './chat-identity.js';
 import { createClock } from './clock.js';
@@ -47,16 +48,17 @@ export function installAgentApi(context) {
   const runs = createRuns(backend);
   const readEvents = createReadEvents(backend);
   const subscribe = createSubscribe({ readEvents, clock, push: transport.events });
+  const background = createClock(win, context.timers, { isBackground: true });
   const promptAssembly = createPromptAssembly({ backend, tavern });
   const bridges = createBridges({
     backend,
     runs,
     readEvents,
-    subscribe,
+    subscribe: createSubscribe({ readEvents, clock: background, push: transport.events }),
     identity,
     tavern,
     promptAssembly,
-    clock,
+    clock: background,
     hasPush: transport.events !== undefined,
     timeoutMs: context.commitTimeoutMs ?? COMMIT_TIMEOUT_MS,
     crypto: win.crypto ?? globalThis.crypto,

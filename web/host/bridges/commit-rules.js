@@ -9,12 +9,18 @@ const COUNTS = ['bytes', 'chars', 'words'];
 // These add to a message that is there, and the first commit of a run makes one.
 const ADDING = ['append', 'continue', 'appendFinal'];
 
+/** Whether the tavern on this page could save a message. */
+export function canCommit(context) {
+  return typeof context?.saveReply === 'function' && Array.isArray(context.chat);
+}
+
+const isCount = (value) => Number.isInteger(value) && value >= 0;
+
 export function checkedCommit(payload) {
   const code = 'agent.host_payload_invalid';
   for (const name of TEXTS) {
     if (trimmed(payload[name]) === '') throw invalid(`chat_commit_requested has no ${name}`, code);
   }
-  const isCount = (value) => Number.isInteger(value) && value >= 0;
   const bad = COUNTS.find((name) => payload[name] !== undefined && !isCount(payload[name]));
   if (bad) throw invalid(`${bad} of chat_commit_requested must be a non-negative integer`, code);
   // Version 1 of the payload counted bytes, version 2 characters and words.
@@ -24,6 +30,15 @@ export function checkedCommit(payload) {
     throw invalid(`mode must be replace or append, not '${payload.mode}'`, 'agent.chat_commit_mode_invalid');
   }
   return payload;
+}
+
+/** The file of a commit, with its lengths. */
+export function checkedFile(file, path) {
+  const code = 'agent.host_workspace_file_invalid';
+  if (typeof file?.text !== 'string') throw invalid(`'${path}' has no text`, code);
+  const bad = COUNTS.find((name) => !isCount(file[name]));
+  if (bad) throw invalid(`${bad} of '${path}' must be a non-negative integer`, code);
+  return file;
 }
 
 /** The `type` of `saveReply`: a first commit makes a message, later ones change that one. */

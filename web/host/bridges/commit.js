@@ -5,7 +5,7 @@ import { AgentApiError, invalid, toAgentError } from '../errors.js';
 import { agentExtraOf, findRunMessage, holdsCommit, nextExtra, writeExtra } from '../message-extra.js';
 import { sha256Hex } from '../sha256.js';
 import { withTextMetrics } from '../text-metrics.js';
-import { checkedCommit, saveType } from './commit-rules.js';
+import { canCommit, checkedCommit, checkedFile, saveType } from './commit-rules.js';
 
 const RETRY_AFTER_MS = [500, 2_000, 10_000, 30_000, 60_000];
 
@@ -73,10 +73,13 @@ export function createCommitBridge({ backend, identity, tavern, readWorkspaceFil
   async function save(given, attempt) {
     const payload = checkedCommit(given);
     await mustBeCurrent(payload);
-    const place = tavern().chat.findIndex((message) => holdsCommit(message, payload.commitId));
+    const place = tavern()?.chat?.findIndex((message) => holdsCommit(message, payload.commitId)) ?? -1;
     if (place !== -1) return again(place, payload);
     const file = await read(payload);
     await mustBeCurrent(payload);
+    if (!canCommit(tavern())) {
+      throw new AgentApiError('commit.save_failed', 'there is no tavern on this page that could save a message');
+    }
     if (attempt.isAbandoned) throw timedOut();
     attempt.isSaving = true;
     try {
@@ -100,8 +103,7 @@ export function createCommitBridge({ backend, identity, tavern, readWorkspaceFil
 
   async function read({ runId, path, sha256 }) {
     const code = 'agent.host_workspace_file_invalid';
-    const file = withTextMetrics(await readWorkspaceFile({ runId, path }));
-    if (typeof file?.text !== 'string') throw invalid(`'${path}' has no text`, code);
+    const file = checkedFile(withTextMetrics(await readWorkspaceFile({ runId, path })), path);
     const found = await sha256Hex(file.text, crypto);
     const wanted = sha256 ?? file.sha256;
     if (typeof wanted === 'string' && wanted.toLowerCase() !== found) {

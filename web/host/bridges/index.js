@@ -6,17 +6,13 @@ import { readAllEvents } from '../events.js';
 import { UNFINISHED_STATUSES, isTerminalEvent } from '../run-status.js';
 import { createPromptAssemblyBridge } from '../prompt-assembly.js';
 import { createCommitBridge } from './commit.js';
+import { canCommit } from './commit-rules.js';
 import { createPersistentStateBridge } from './persistent-state.js';
 import { createRunFeed } from './run-feed.js';
 import { createWithdrawal } from './withdraw.js';
 import { unanswered } from './unanswered.js';
 
 const MOST_PAGES = 10;
-
-/** Whether a tavern on this page could save a message. */
-export function canCommit(context) {
-  return typeof context?.saveReply === 'function' && Array.isArray(context.chat);
-}
 
 export function createBridges(parts) {
   const { backend, runs, readEvents, subscribe, identity, tavern, promptAssembly, hasPush, locks, onError } = parts;
@@ -26,16 +22,22 @@ export function createBridges(parts) {
   const assemble = createPromptAssemblyBridge({ backend, promptAssembly });
   const withdraw = createWithdrawal({ ...parts, readWorkspaceFile: runs.readWorkspaceFile });
 
+  /**
+   * Who has nothing but `invoke` is the only host that the run has, and says so if it cannot publish. Where runs are pushed to
+   * many pages, one that cannot leaves it to the others.
+   */
+  const isMine = () => !hasPush || canCommit(tavern());
+
   /** @returns a promise where there is something to do */
   function handle(run, event) {
     const { payload } = event;
     switch (event.type) {
       case 'chat_commit_requested':
-        return canCommit(tavern()) ? commits.onRequested(run.runId, payload) : undefined;
+        return isMine() ? commits.onRequested(run.runId, payload) : undefined;
       case 'chat_commit_completed':
         return void commits.notePublished(run.runId);
       case 'persistent_state_metadata_update_requested':
-        return canCommit(tavern()) ? noteState(run.runId, payload) : undefined;
+        return isMine() ? noteState(run.runId, payload) : undefined;
       case 'prompt_assembly_requested':
         return assemble(run.runId, payload);
       case 'run_rolled_back':
@@ -55,7 +57,7 @@ export function createBridges(parts) {
   /** Follows the run until its end. */
   function attach(told, { chatRef, stableChatId, afterSeq = 0 } = {}) {
     const runId = trimmed(told?.runId);
-    if (runId === '' || attached.has(runId) || !(hasPush || canCommit(tavern()))) return;
+    if (runId === '' || attached.has(runId)) return;
     const run = { runId, chatRef: told.chatRef ?? chatRef, stableChatId: told.stableChatId ?? stableChatId };
     const feed = createRunFeed({ runId, afterSeq, subscribe, onError });
     const release = hold(runId);

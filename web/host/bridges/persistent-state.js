@@ -34,7 +34,7 @@ export function createPersistentStateBridge({ backend, identity, tavern }) {
       throw invalid('the chat of the run is not the one that is open', 'agent.commit_chat_mismatch');
     }
     const context = tavern();
-    const message = target(context.chat, runId, payload.messageId);
+    const message = target(context?.chat ?? [], runId, payload.messageId);
     const extra = agentExtraOf(message);
     if (extra.persistStateStatus === 'committed' && extra.persistStateId === payload.stateId) return;
     writeExtra(message, withPersistState(extra, payload));

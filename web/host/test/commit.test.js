@@ -167,6 +167,8 @@ const FAILING = [
   ['its message is not the last', 'agent.chat_commit_message_mismatch', {}, { tavern: createTavern({ chat: [mineBut(), { mes: 'later', is_user: true }] }) }],
   ['its message was taken over', 'agent.chat_commit_message_mismatch', {}, { tavern: createTavern({ chat: [mineBut(), mineBut({ runId: 'run_2' })] }) }],
   ['its message is none', 'agent.chat_commit_message_invalid', {}, { tavern: createTavern({ chat: [{ ...mineBut(), mes: undefined }] }) }],
+  ['the file has chars below zero', 'agent.host_workspace_file_invalid', {}, { handlers: { read_agent_workspace_file: { text: TEXT, chars: -1 } } }],
+  ['the file has words that are none', 'agent.host_workspace_file_invalid', {}, { handlers: { read_agent_workspace_file: { text: TEXT, words: 1.5 } } }],
   ['the file cannot be read', 'workspace.file_not_found', {}, { handlers: { read_agent_workspace_file: new Error('Not found: workspace.file_not_found: gone') } }],
 ];
 for (const [why, code, payload, parts] of FAILING) {
@@ -268,4 +270,30 @@ test('bridges can be left out', async () => {
   await clock.advance(0);
   assert.deepEqual(double.followers(), []);
   assert.deepEqual(double.sent('list_agent_runs'), []);
+});
+
+test('a page with nothing but invoke answers what it can, and says what it cannot', async () => {
+  const cases = [
+    [{}, 'commit.save_failed'],
+    [{ sha256: sha256('x') }, 'agent.host_workspace_file_invalid'],
+    [{ chatRef: { ...CHAT, fileName: 'other' }, stableChatId: 'other' }, 'agent.commit_chat_mismatch'],
+    [{ path: '' }, 'agent.host_payload_invalid'],
+  ];
+  for (const [payload, code] of cases) {
+    const { agent, double, clock } = install({
+      read_agent_run_events: ({ afterSeq }) => ({ events: afterSeq === 0 ? [request(payload)] : [] }),
+      read_agent_workspace_file: { text: TEXT },
+    });
+    await agent.startRunWithPromptSnapshot({ chatRef: CHAT, stableChatId: 'stable', promptSnapshot: {} });
+    await clock.advance(0);
+    const [answer] = double.sent('resolve_agent_chat_commit');
+    assert.ok(answer.error.includes(code), answer.error);
+  }
+});
+
+test('where runs are pushed to many pages, one that cannot publish leaves it to the others', async () => {
+  const { double, answers } = await page({ tavern: () => undefined });
+  double.emit('run_1', request());
+  await settle();
+  assert.deepEqual(answers(), []);
 });

@@ -162,10 +162,18 @@ test('a model of the page is saved as a connection before the run is started', a
   assert.deepEqual(order, [{ id: 'target:1', modelId: 'm' }, 'start']);
 });
 
-test('a page that cannot publish follows nothing by itself', async () => {
-  const { agent, clock } = install();
+test('a run that was started or resumed is followed, and keeps no process running', async () => {
+  const unrefs = [];
+  const timers = { setTimeout: (run, ms) => ({ unref: () => unrefs.push(ms) }), clearTimeout() {} };
+  const { agent } = install({ resume_agent_run: { runId: 'run_1' } }, { timers });
   await start(agent);
-  assert.deepEqual(clock.waits(), []);
+  assert.deepEqual(agent.bridge.attachedRuns(), ['run_1']);
+  assert.deepEqual(unrefs, [0]);
+  agent.bridge.detachAll();
+  await agent.resume({ runId: 'run_1', checkpoint: { nextStep: 'model', terminalSeq: 4 } });
+  assert.deepEqual(agent.bridge.attachedRuns(), ['run_1']);
+  agent.subscribe('run_1', () => {});
+  assert.deepEqual(unrefs, [0, 0]);
 });
 
 const CHECKPOINT = {
