@@ -112,8 +112,10 @@ export function installAgentApi(context) {
     }),
     capabilities: capabilitiesOf(transport),
   };
+  // One that was there before does nothing for runs any more.
+  root.api.agent?.bridge?.detachAll?.();
   root.api.agent = agent;
-  if (root.ready === undefined || root.ready === null) root.ready = Promise.resolve(root);
+  if ((root.ready === undefined || root.ready === null) && Object.isExtensible(root)) root.ready = Promise.resolve(root);
   if (context.bridges !== false) offerAgainWhenReady({ root, tavern, bridges, clock });
   return agent;
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { createServer as createHttpServer } from 'node:http';
 import { test } from 'node:test';
-import { AgentApiError, createHttpTransport } from '../index.js';
+import { AgentApiError, createHttpTransport, installAgentApi } from '../index.js';
 import { createManualClock, settle } from './support.js';
 
 function answering(status, body) {
@@ -220,6 +221,27 @@ test('after a break it goes on behind the last event, waiting longer each time',
   assert.deepEqual(clock.waits(), [500]);
 });
 
+test('a connection that is dead without saying so is found out by the journal', async () => {
+  const { follow, last, sockets, heard, reads, clock, journal } = live();
+  follow();
+  last().open();
+  last().answer('run.subscribe', { subscription: 's1' });
+  await settle();
+  await clock.advance(29_999);
+  assert.deepEqual(reads, []);
+  await clock.advance(1);
+  assert.deepEqual(reads, [0]);
+  assert.equal(last().isClosed, undefined);
+  journal.push(event(1), event(2));
+  await clock.advance(30_000);
+  assert.deepEqual(heard, [1, 2]);
+  assert.equal(sockets[0].isClosed, true);
+  assert.deepEqual(clock.waits(), [500]);
+  await clock.advance(500);
+  last().open();
+  assert.deepEqual(last().requests('run.subscribe'), [{ runId: 'run_1', afterSeq: 2 }]);
+});
+
 test('many runs share one socket, and the last one closes it', async () => {
   const { follow, last, sockets } = live();
   const stops = [follow(0, 'run_1'), follow(0, 'run_2')];
@@ -319,4 +341,26 @@ test('without sockets there is no push, and nothing breaks', async () => {
   } finally {
     if (real) globalThis.WebSocket = real;
   }
+});
+
+test('a real server is spoken to', async (t) => {
+  const seen = [];
+  const server = createHttpServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    seen.push([request.method, request.url, request.headers.authorization, body]);
+    const isFine = request.url.endsWith('/list_agent_profiles');
+    response.writeHead(isFine ? 200 : 404, { 'content-type': isFine ? 'application/json' : 'application/problem+json' });
+    response.end(JSON.stringify(isFine ? { profiles: [] } : { status: 404, code: 'agent.not_found', detail: 'no run' }));
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const transport = createHttpTransport({ baseUrl: `http://127.0.0.1:${server.address().port}`, token: 'x' });
+  const agent = installAgentApi({ transport, window: {}, bridges: false });
+  assert.deepEqual(await agent.profiles.list(), { profiles: [] });
+  await assert.rejects(agent.cancel('run_1'), { code: 'agent.not_found', status: 404 });
+  assert.deepEqual(seen, [
+    ['POST', '/api/v1/host/list_agent_profiles', 'Bearer x', '{}'],
+    ['POST', '/api/v1/host/cancel_agent_run', 'Bearer x', '{"dto":{"runId":"run_1"}}'],
+  ]);
 });

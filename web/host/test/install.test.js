@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { installAgentApi, createDoubleTransport } from '../index.js';
-import { install } from './support.js';
+import { CHAT, createManualClock, install } from './support.js';
 
 afterEach(() => {
   delete globalThis.window;
@@ -42,6 +42,12 @@ test('an api that is frozen gets a successor with the same members', () => {
   assert.equal(globalThis.window.__TAURITAVERN__.api.chat, chat);
 });
 
+test('a root that is frozen takes the agent into its api', () => {
+  globalThis.window = { __TAURITAVERN__: Object.freeze({ api: {} }) };
+  const agent = installAgentApi({ invoke });
+  assert.equal(globalThis.window.__TAURITAVERN__.api.agent, agent);
+});
+
 for (const context of [undefined, {}, { invoke: 'x' }, { safeInvoke: null }]) {
   test(`without something to call it throws at once: ${JSON.stringify(context)}`, () => {
     globalThis.window = {};
@@ -76,4 +82,15 @@ test('capabilities are plain, true or false, and frozen; authors may add to the 
   agent.mine = 1;
   agent.profiles.mine = 1;
   assert.equal(agent.startRun, undefined);
+});
+
+test('one that is installed in its place takes over from the one before', async () => {
+  const window = {};
+  const answers = { load_agent_profile: { profile: { id: 'w' } }, start_agent_run: { runId: 'run_1' } };
+  const { timers } = createManualClock();
+  const first = installAgentApi({ invoke: createDoubleTransport(answers).invoke, window, timers });
+  await first.startRunWithPromptSnapshot({ chatRef: CHAT, stableChatId: 's', promptSnapshot: {} });
+  assert.deepEqual(first.bridge.attachedRuns(), ['run_1']);
+  installAgentApi({ invoke, window, timers });
+  assert.deepEqual(first.bridge.attachedRuns(), []);
 });

@@ -126,6 +126,13 @@ export function createSocket({ open, clock, random }) {
         ws.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
       });
     },
+    /** It looks open and is not. */
+    restart() {
+      const dead = ws;
+      if (!isOpen) return;
+      broken();
+      dead.close?.();
+    },
     /** Something came through: the next break begins with a short wait again. */
     healthy() {
       failures = 0;

@@ -9,6 +9,8 @@ const MOST_EARLY = 1_000;
 // What comes while the journal is read; beyond that, the journal has it too.
 const MOST_WAITING = 10_000;
 const RETRY_MS = 1_000;
+// A connection that says nothing for so long may be dead without anybody having noticed: the journal knows.
+const IDLE_MS = 30_000;
 
 /** @param {{ socket: object, clock: object, readEvents: (dto: object) => Promise<object> }} parts */
 export function createSubscriptions({ socket, clock, readEvents }) {
@@ -32,13 +34,26 @@ export function createSubscriptions({ socket, clock, readEvents }) {
     }
   }
 
-  /** @param {{ params: () => object, take: Function, options: object }} parts */
-  function follow({ params, take, options }) {
+  /** @param {{ params: () => object, take: Function, onIdle?: Function, options: object }} parts */
+  function follow({ params, take, onIdle, options }) {
     let name;
     let release;
+    let callOff;
     let isStopped = false;
-    const one = { take: (kind, told) => isStopped || take(kind, told) };
+    const watch = () => {
+      callOff?.();
+      callOff = onIdle && clock.after(IDLE_MS, () => (watch(), onIdle()));
+    };
+    const one = {
+      take(kind, told) {
+        if (isStopped) return;
+        watch();
+        take(kind, told);
+      },
+    };
     const forget = () => {
+      callOff?.();
+      callOff = undefined;
       if (name !== undefined) byName.delete(name);
       name = undefined;
     };
@@ -57,6 +72,7 @@ export function createSubscriptions({ socket, clock, readEvents }) {
           socket.healthy();
           if (isStopped) return void leave(subscription);
           name = subscription;
+          watch();
           named(subscription, one);
         } catch (error) {
           // A connection that broke is opened again; a run that cannot be followed is told of.
@@ -85,8 +101,9 @@ export function createSubscriptions({ socket, clock, readEvents }) {
   }
 
   function subscribeEvents(runId, handler, options = {}) {
-    const order = inOrder({ runId, handler, options, readEvents, clock });
+    const order = inOrder({ runId, handler, options, readEvents, clock, onStale: socket.restart });
     const stop = follow({
+      onIdle: order.check,
       params: () => ({ runId, afterSeq: order.cursor() }),
       take(kind, told) {
         if (kind === 'event') order.take(told.event);
@@ -121,12 +138,13 @@ export function createSubscriptions({ socket, clock, readEvents }) {
 }
 
 /** Events one by one; what is missing between them is read. */
-function inOrder({ runId, handler, options, readEvents, clock }) {
+function inOrder({ runId, handler, options, readEvents, clock, onStale }) {
   let cursor = options.afterSeq ?? 0;
   let isStopped = false;
   let isReading = false;
   let isLagged = false;
   let hasEnded = false;
+  let isChecking = false;
   let onEnd = () => {};
   const waiting = new Map();
 
@@ -149,6 +167,8 @@ function inOrder({ runId, handler, options, readEvents, clock }) {
         isLagged = false;
         const page = eventsOf(await readEvents({ runId, afterSeq: cursor, beforeSeq: undefined, limit: PAGE }));
         const fresh = page.filter((event) => event.seq > cursor);
+        if (isChecking && fresh.length > 0 && waiting.size === 0) onStale();
+        isChecking = false;
         for (const event of fresh) if (!isStopped) give(event);
         if (page.length >= PAGE && fresh.length > 0) isLagged = true;
         drain();
@@ -157,6 +177,7 @@ function inOrder({ runId, handler, options, readEvents, clock }) {
         drain();
       }
     } catch (error) {
+      isChecking = false;
       if (isStopped) return;
       options.onError?.(error);
       isLagged = true;
@@ -188,6 +209,12 @@ function inOrder({ runId, handler, options, readEvents, clock }) {
       if (waiting.size > 0 || isLagged) void read();
     },
     catchUp() {
+      isLagged = true;
+      void read();
+    },
+    /** Whether the journal has what the connection should have told long ago. */
+    check() {
+      isChecking = true;
       isLagged = true;
       void read();
     },
