@@ -100,7 +100,8 @@ export interface InstallContext {
   invoke?: Invoke;
   safeInvoke?: Invoke;
   transport?: Transport;
-  tavern?: TavernContext | (() => TavernContext | null | undefined);
+  /** null: this page is no tavern, and nobody asks for its preset. */
+  tavern?: TavernContext | (() => TavernContext | null | undefined) | null;
   window?: object;
   timers?: Timers;
   now?: () => number;

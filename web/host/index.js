@@ -66,7 +66,8 @@ export function installAgentApi(context) {
     onError: context.onBridgeError ?? ((error) => console.warn('[agent]', error)),
   });
   const attach = context.bridges === false ? () => {} : bridges.attach;
-  const start = createStart({ backend, identity, tavern, api: () => root.api, attach });
+  const hasTavern = context.tavern !== null;
+  const start = createStart({ backend, identity, tavern, hasTavern, api: () => root.api, attach });
   const oversight = createOversight(backend);
   const sessions = createSessions(backend);
 
@@ -120,9 +121,10 @@ export function installAgentApi(context) {
   return agent;
 }
 
-/** A function, an object, or the tavern of the page; looked up at each use, since its parts change. */
+/** A function, an object, none (null), or the tavern of the page; looked up at each use, since its parts change. */
 function tavernOf(context, win) {
   const { tavern } = context;
+  if (tavern === null) return () => undefined;
   if (typeof tavern === 'function') return () => tavern() ?? undefined;
   if (isObject(tavern)) return () => tavern;
   return () => {

@@ -8,10 +8,10 @@ import { persistBaseStateId, skillScopeRefs, startOptions } from './start-input.
 export const DEFAULT_PROFILE = 'default-writer';
 
 /**
- * @param {{ backend: object, identity: object, tavern: () => object | undefined, api: () => object,
+ * @param {{ backend: object, identity: object, tavern: () => object | undefined, hasTavern: boolean, api: () => object,
  *           attach: (handle: object, started: object) => void }} parts
  */
-export function createStart({ backend, identity, tavern, api, attach }) {
+export function createStart({ backend, identity, tavern, hasTavern, api, attach }) {
   return async function startRunWithPromptSnapshot(input) {
     objectInput(input, 'startRunWithPromptSnapshot', 'chatRef is required');
     const chatRef = await identity.chatRef(input.chatRef);
@@ -45,7 +45,7 @@ export function createStart({ backend, identity, tavern, api, attach }) {
 
   /** A profile that goes with the tavern's prompt is seen with the skills of the tavern's preset. */
   function withPreset(scopes, profile) {
-    if (profile.preset?.mode !== 'currentPromptSnapshot' || scopes?.preset) return scopes;
+    if (profile.preset?.mode !== 'currentPromptSnapshot' || scopes?.preset || !hasTavern) return scopes;
     return { ...scopes, preset: selectedPreset(tavern()) };
   }
 

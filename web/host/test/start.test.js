@@ -138,6 +138,13 @@ for (const [code, context] of PRESETS) {
   });
 }
 
+test('a page that says that it is no tavern is not asked for a preset', async () => {
+  const window = { SillyTavern: { getContext: () => ({}) } };
+  const { agent, double } = install(current, { window, tavern: null });
+  await start(agent);
+  assert.equal(dtoOf(double).skillScopeRefs, undefined);
+});
+
 test('the selected preset goes along, unless the caller names one', async () => {
   const window = { SillyTavern: { getContext: () => ({ getPresetManager: () => manager() }) } };
   const { agent, double } = install(current, { window });
