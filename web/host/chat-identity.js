@@ -45,7 +45,7 @@ export function createChatIdentity(chatApi, tavern) {
     /** Whether the chat on the page is this one, by its place or by its id. */
     async isCurrent(chatRef, stableChatId) {
       const current = await currentRef();
-      if (current === undefined) return false;
+      if (current === undefined) return !chatApi() && isTavernChat(tavern(), stableChatId);
       if (isSameChat(current, chatRef)) return true;
       const wanted = trimmed(stableChatId);
       if (wanted === '' || (isObject(chatRef) && chatRef.kind !== current.kind)) return false;
@@ -60,9 +60,9 @@ export function createChatIdentity(chatApi, tavern) {
 
 /** The chat that a tavern without `api.chat` has open. */
 function tavernRef(context) {
-  const chatId = trimmed(context?.getCurrentChatId?.() ?? context?.chatId);
+  const chatId = String(context?.getCurrentChatId?.() ?? context?.chatId ?? '').trim();
   if (chatId === '') return undefined;
-  if (trimmed(context.groupId) !== '') return { kind: 'group', chatId };
+  if (String(context.groupId ?? '') !== '') return { kind: 'group', chatId };
   const avatar = trimmed(context.characters?.[context.characterId]?.avatar);
   return avatar === '' ? undefined : { kind: 'character', characterId: avatar.replace(/\.[^.]+$/, ''), fileName: chatId };
 }
@@ -72,4 +72,10 @@ function tavernStableId(context, chatRef) {
   if (chatRef.kind === 'group') return trimmed(chatRef.chatId);
   const open = tavernRef(context);
   return isSameChat(open, chatRef) ? trimmed(context.chatMetadata?.integrity) : '';
+}
+
+/** A tavern that does not say which chat is open still has its id. */
+function isTavernChat(context, stableChatId) {
+  const wanted = trimmed(stableChatId);
+  return wanted !== '' && trimmed(context?.chatMetadata?.integrity) === wanted;
 }

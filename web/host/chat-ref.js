@@ -12,5 +12,8 @@ export function isSameChat(left, right) {
   if (!isObject(left) || !isObject(right) || left.kind !== right.kind) return false;
   const [a, b] = [plainChatRef(left), plainChatRef(right)];
   if (a.kind === 'group') return a.chatId === b.chatId;
-  return a.characterId === b.characterId && a.fileName === b.fileName;
+  return stem(a.characterId) === stem(b.characterId) && a.fileName === b.fileName;
 }
+
+/** Some name a character by the file of its picture. */
+const stem = (characterId) => String(characterId).replace(/\.png$/i, '');

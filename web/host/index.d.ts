@@ -150,7 +150,7 @@ export interface HttpTransportOptions {
   WebSocket?: unknown;
   timers?: Timers;
   random?: () => number;
-  /** Of the WebSocket, in the place of `innkeeper.v1` and the token. */
+  /** Offered with the WebSocket. */
   protocols?: string[];
 }
 

@@ -129,7 +129,7 @@ function tavernOf(context, win) {
   if (isObject(tavern)) return () => tavern;
   return () => {
     try {
-      return win.SillyTavern?.getContext?.() ?? undefined;
+      return (win.SillyTavern ?? globalThis.SillyTavern)?.getContext?.() ?? undefined;
     } catch {
       // It is there, and not yet ready to be asked.
       return undefined;

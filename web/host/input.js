@@ -12,9 +12,9 @@ export function objectInput(input, method, also = '') {
   return input;
 }
 
+/** Only texts are texts. */
 export function trimmed(value) {
-  if (typeof value === 'string') return value.trim();
-  return typeof value === 'number' && Number.isFinite(value) ? String(value) : '';
+  return typeof value === 'string' ? value.trim() : '';
 }
 
 export function requiredText(value, name, code = VALIDATION_CODE) {

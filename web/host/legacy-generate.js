@@ -9,7 +9,15 @@ import { generationParameters } from './prompt-builder.js';
 import { startOptions } from './start-input.js';
 import { activationOf } from './world-info.js';
 
-const EVENTS = { GENERATE_AFTER_DATA: 'generate_after_data', WORLDINFO_SCAN_DONE: 'worldinfo_scan_done' };
+const EVENTS = {
+  GENERATION_STARTED: 'generation_started',
+  GENERATE_AFTER_DATA: 'generate_after_data',
+  WORLDINFO_SCAN_DONE: 'worldinfo_scan_done',
+};
+// Taverns make prompts of their own now and then, and their events do not say whose they are.
+const MOST_TRIES = 3;
+// What a tavern needs to reach its own provider, and nobody else may see.
+const SECRETS = ['proxy_password', 'custom_include_headers', 'custom_include_body', 'custom_exclude_body'];
 
 /** @param {{ tavern: Function, identity: object, promptAssembly: object, start: Function, now: () => number }} parts */
 export function createLegacyGenerate({ tavern, identity, promptAssembly, start, now }) {
@@ -29,8 +37,8 @@ export function createLegacyGenerate({ tavern, identity, promptAssembly, start, 
       throw invalid(text, 'agent.phase2b_chat_completion_required');
     }
     await checkActive(input.chatRef);
-    const captured = await dryRun(context, generationType, generateOptions, now);
-    const chatCompletionPayload = payloadOf(captured.data, context);
+    const captured = await capture(context, generationType, generateOptions, now);
+    const chatCompletionPayload = await payloadOf(captured.data, context, generationType);
     const frozenRunInputSnapshot = isObject(input.frozenRunInputSnapshot)
       ? input.frozenRunInputSnapshot
       : frozenOf(context, generationType, chatCompletionPayload, captured.activation);
@@ -72,15 +80,35 @@ export function createLegacyGenerate({ tavern, identity, promptAssembly, start, 
 const mainApi = (context) => context?.mainApi ?? context?.main_api;
 const generateOf = (context) => context?.generate ?? context?.Generate;
 
+/** Until nobody else was making a prompt at the same time. */
+async function capture(context, generationType, options, now) {
+  for (let turn = 0; turn < MOST_TRIES; turn += 1) {
+    const captured = await dryRun(context, generationType, withSignal(options), now);
+    if (captured.started < 2) return captured;
+  }
+  const text = 'the tavern was making prompts of its own all the time; try again';
+  throw invalid(text, 'agent.prompt_snapshot_missing');
+}
+
+/** Without one, a generation inside another takes over how the outer one is stopped. It is nothing to be looked at. */
+function withSignal(options) {
+  if (options.signal !== undefined) return options;
+  return Object.defineProperty({ ...options }, 'signal', { value: new AbortController().signal, enumerable: false });
+}
+
 /** Generates without asking the model, and listens to what would have been sent. */
 async function dryRun(context, generationType, options, now) {
   const source = context.eventSource;
   const names = context.eventTypes ?? context.event_types ?? {};
-  const captured = {};
+  const captured = { started: 0 };
   const listeners = [
+    [names.GENERATION_STARTED ?? EVENTS.GENERATION_STARTED, onStarted],
     [names.GENERATE_AFTER_DATA ?? EVENTS.GENERATE_AFTER_DATA, onData],
     [names.WORLDINFO_SCAN_DONE ?? EVENTS.WORLDINFO_SCAN_DONE, onScan],
   ];
+  function onStarted(_type, _options, isDryRun) {
+    if (isDryRun === true) captured.started += 1;
+  }
   function onData(data, isDryRun) {
     if (isDryRun === true && isObject(data)) captured.data = plain(data);
   }
@@ -97,23 +125,38 @@ async function dryRun(context, generationType, options, now) {
   return captured;
 }
 
-function payloadOf(data, context) {
+async function payloadOf(data, context, generationType) {
   if (data === undefined) throw invalid('the tavern has not made a prompt', 'agent.prompt_snapshot_missing');
   const { prompt, ...others } = data;
   const messages = Array.isArray(data.messages) ? data.messages : prompt;
   if (!Array.isArray(messages) || messages.length === 0) {
     throw invalid('the prompt of the tavern has no messages', 'agent.prompt_snapshot_messages_required');
   }
-  if (Array.isArray(data.messages)) return withModel(data, context);
-  return withModel({ ...others, messages }, context);
+  if (Array.isArray(data.messages)) return withoutSecrets({ ...fromSettings(context), ...data });
+  const request = await fullRequest(context, generationType, messages);
+  return withoutSecrets({ ...(request ?? fromSettings(context)), ...others, messages });
+}
+
+/** What a tavern would send, if it brings the function that knows. */
+async function fullRequest(context, generationType, messages) {
+  const create = context.createGenerationParameters;
+  if (typeof create !== 'function') return undefined;
+  const model = context.getChatCompletionModel?.();
+  const made = await create(context.chatCompletionSettings, model, generationType, messages);
+  const request = made?.generate_data ?? made;
+  return isObject(request) ? plain(request) : undefined;
 }
 
 /** A tavern that hands out nothing but messages has the rest among its settings. */
-function withModel(payload, context) {
+function fromSettings(context) {
   const settings = context.chatCompletionSettings;
-  if (!isObject(settings)) return payload;
+  if (!isObject(settings)) return {};
   const model = context.getChatCompletionModel?.();
-  return { ...generationParameters({ ...settings, ...(model ? { model } : {}) }), ...payload };
+  return generationParameters({ ...settings, ...(model ? { model } : {}) });
+}
+
+function withoutSecrets(payload) {
+  return Object.fromEntries(Object.entries(payload).filter(([key]) => !SECRETS.includes(key)));
 }
 
 function frozenOf(context, generationType, payload, activation) {

@@ -27,13 +27,14 @@ function request(more = {}, seq = 1) {
 }
 
 /** A page with a tavern that follows run_1, and its files. */
-async function page({ tavern = createTavern(), files = { 'output/main.md': TEXT }, handlers, ...more } = {}) {
+async function page({ files = { 'output/main.md': TEXT }, handlers, ...more } = {}) {
+  const tavern = 'tavern' in more ? more.tavern : createTavern();
   const parts = install(
     {
       read_agent_workspace_file: ({ path }) => ({ path, text: files[path], sha256: sha256(files[path] ?? '') }),
       ...handlers,
     },
-    { tavern, push: true, ...more },
+    { push: true, ...more, tavern },
   );
   await parts.agent.startRunWithPromptSnapshot({ chatRef: CHAT, stableChatId: 'stable', promptSnapshot: {} });
   await parts.clock.advance(0);
@@ -296,4 +297,36 @@ test('where runs are pushed to many pages, one that cannot publish leaves it to 
   double.emit('run_1', request());
   await settle();
   assert.deepEqual(answers(), []);
+});
+
+test('without api.chat the open chat is known by what the tavern says of it', async () => {
+  const cases = [
+    [{ chatMetadata: { integrity: 'stable' } }, 'messageId'],
+    [{ chatMetadata: { integrity: 'other' } }, 'error'],
+    [{ characters: [{ avatar: 'mira.png' }], characterId: 0, chatId: 'evening' }, 'messageId'],
+    [{ characters: [{ avatar: 'mira.png' }], characterId: 0, chatId: 'morning' }, 'error'],
+  ];
+  for (const [context, expected] of cases) {
+    const { double, answers } = await page({ tavern: createTavern(context), chat: null });
+    double.emit('run_1', request());
+    await settle();
+    assert.deepEqual(Object.keys(answers()[0]).at(-1), expected);
+  }
+});
+
+test('a character may be named by its picture', async () => {
+  const { double, answers } = await page({ chat: chatApi({ ...CHAT, characterId: 'mira.png' }, 'another') });
+  double.emit('run_1', request());
+  await settle();
+  assert.equal(answers()[0].messageId, '0');
+});
+
+test('a tavern beside the window is found', async (t) => {
+  const tavern = createTavern();
+  globalThis.SillyTavern = { getContext: () => tavern };
+  t.after(() => delete globalThis.SillyTavern);
+  const { double, answers } = await page({ tavern: undefined });
+  double.emit('run_1', request());
+  await settle();
+  assert.equal(answers()[0].messageId, '0');
 });

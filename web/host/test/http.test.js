@@ -70,8 +70,11 @@ function createServer() {
     close() {
       this.isClosed = true;
     }
-    open() {
+    /** Lets it in, token or not. */
+    async open() {
       this.onopen();
+      if (this.requests('hello').length > 0) this.answer('hello', {});
+      await settle(1);
     }
     break() {
       this.onclose();
@@ -118,9 +121,12 @@ test('a run is followed over the socket', async () => {
   assert.equal(sockets.length, 0);
   const stop = follow(3);
   assert.equal(last().url, 'wss://inn/api/v1/ws');
-  assert.deepEqual(last().protocols, ['innkeeper.v1', 'bearer.t']);
-  last().open();
-  assert.deepEqual(last().sent, [{ jsonrpc: '2.0', id: 1, method: 'run.subscribe', params: { runId: 'run_1', afterSeq: 3 } }]);
+  assert.equal(last().protocols, undefined);
+  await last().open();
+  assert.deepEqual(last().sent, [
+    { jsonrpc: '2.0', id: 1, method: 'hello', params: { token: 't' } },
+    { jsonrpc: '2.0', id: 2, method: 'run.subscribe', params: { runId: 'run_1', afterSeq: 3 } },
+  ]);
   last().answer('run.subscribe', { subscription: 's1' });
   await settle();
   last().note('run.event', { subscription: 's1', event: event(4) });
@@ -139,7 +145,7 @@ test('a run is followed over the socket', async () => {
 test('what comes before the answer that names it is not lost', async () => {
   const { follow, last, heard } = live();
   follow();
-  last().open();
+  await last().open();
   last().note('run.event', { subscription: 's1', event: event(1) });
   last().answer('run.subscribe', { subscription: 's1' });
   last().note('run.event', { subscription: 's1', event: event(2) });
@@ -150,7 +156,7 @@ test('what comes before the answer that names it is not lost', async () => {
 test('a gap is filled from the journal, in order and without repetition', async () => {
   const { follow, last, heard, reads } = live([1, 2, 3, 4, 5].map((seq) => event(seq)));
   follow();
-  last().open();
+  await last().open();
   last().answer('run.subscribe', { subscription: 's1' });
   await settle();
   last().note('run.event', { subscription: 's1', event: event(1) });
@@ -164,7 +170,7 @@ test('a gap is filled from the journal, in order and without repetition', async 
 test('who lags catches up, over many pages, and ends after that', async () => {
   const { follow, last, heard, told } = live(Array.from({ length: 1203 }, (_, index) => event(index + 1)));
   follow();
-  last().open();
+  await last().open();
   last().answer('run.subscribe', { subscription: 's1' });
   await settle();
   last().note('run.lagged', { subscription: 's1', afterSeq: 0 });
@@ -184,7 +190,7 @@ test('a journal that cannot be read is tried again', async () => {
   };
   journal.push(event(1), event(2));
   follow();
-  last().open();
+  await last().open();
   last().answer('run.subscribe', { subscription: 's1' });
   await settle();
   last().note('run.event', { subscription: 's1', event: event(2) });
@@ -197,7 +203,7 @@ test('a journal that cannot be read is tried again', async () => {
 test('after a break it goes on behind the last event, waiting longer each time', async () => {
   const { follow, last, sockets, heard, clock } = live();
   follow();
-  last().open();
+  await last().open();
   last().answer('run.subscribe', { subscription: 's1' });
   await settle();
   last().note('run.event', { subscription: 's1', event: event(1) });
@@ -210,7 +216,7 @@ test('after a break it goes on behind the last event, waiting longer each time',
   }
   assert.deepEqual(waits, [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
   assert.equal(sockets.length, 9);
-  last().open();
+  await last().open();
   assert.deepEqual(last().requests('run.subscribe'), [{ runId: 'run_1', afterSeq: 1 }]);
   last().answer('run.subscribe', { subscription: 's2' });
   await settle();
@@ -224,7 +230,7 @@ test('after a break it goes on behind the last event, waiting longer each time',
 test('a connection that is dead without saying so is found out by the journal', async () => {
   const { follow, last, sockets, heard, reads, clock, journal } = live();
   follow();
-  last().open();
+  await last().open();
   last().answer('run.subscribe', { subscription: 's1' });
   await settle();
   await clock.advance(29_999);
@@ -238,14 +244,14 @@ test('a connection that is dead without saying so is found out by the journal', 
   assert.equal(sockets[0].isClosed, true);
   assert.deepEqual(clock.waits(), [500]);
   await clock.advance(500);
-  last().open();
+  await last().open();
   assert.deepEqual(last().requests('run.subscribe'), [{ runId: 'run_1', afterSeq: 2 }]);
 });
 
 test('many runs share one socket, and the last one closes it', async () => {
   const { follow, last, sockets } = live();
   const stops = [follow(0, 'run_1'), follow(0, 'run_2')];
-  last().open();
+  await last().open();
   assert.deepEqual(last().requests('run.subscribe').map(({ runId }) => runId), ['run_1', 'run_2']);
   stops[0]();
   assert.equal(last().isClosed, undefined);
@@ -258,8 +264,8 @@ test('many runs share one socket, and the last one closes it', async () => {
 test('a run that cannot be followed is told of, and over', async () => {
   const { follow, last, told } = live();
   follow();
-  last().open();
-  last().say({ id: 1, error: { code: -32000, message: 'no', data: { code: 'agent.not_found', detail: 'no run' } } });
+  await last().open();
+  last().say({ id: 2, error: { code: -32000, message: 'no', data: { code: 'agent.not_found', detail: 'no run' } } });
   await settle();
   assert.deepEqual(told, ['agent.not_found', 'end']);
 });
@@ -275,12 +281,23 @@ test('a connection that never comes about is given up', async () => {
   assert.deepEqual(clock.waits(), []);
 });
 
+test('who is not let in polls', async () => {
+  const { follow, last, told } = live();
+  follow();
+  last().onopen();
+  assert.deepEqual(last().requests('run.subscribe'), []);
+  last().say({ id: 1, error: { code: -32001, message: 'no', data: { code: 'agent.unauthorized' } } });
+  await settle();
+  assert.deepEqual(told, ['unavailable']);
+  assert.equal(last().isClosed, true);
+});
+
 test('a turn is followed while it is written', async () => {
   const { transport, last } = live();
   const heard = [];
   let isOver = false;
   transport.subscribeLive('run_1', (update) => heard.push(update.type), { onEnd: () => (isOver = true) });
-  last().open();
+  await last().open();
   assert.equal(last().requests('run.subscribe')[0].live, true);
   last().answer('run.subscribe', { subscription: 's1' });
   await settle();
@@ -297,7 +314,7 @@ test('the server may ask the page', async () => {
     throw new AgentApiError('commit.save_failed', 'no');
   });
   follow();
-  last().open();
+  await last().open();
   last().say({ id: 'q1', method: 'chat.commit', params: { a: 1 } });
   last().say({ id: 'q2', method: 'chat.fail' });
   last().say({ id: 'q3', method: 'chat.unknown' });
@@ -318,7 +335,7 @@ test('a tool of an extension is called back over the socket', async () => {
   const heard = [];
   const channel = { onmessage: (message) => heard.push(message) };
   const answer = invoke('register_agent_extension_tool', { dto: { name: 'x' }, channel });
-  server.last().open();
+  await server.last().open();
   server.last().answer('channel.open', {});
   assert.deepEqual(await answer, { registrationId: 'reg_1' });
   const [{ dto, channel: name }] = bodies;

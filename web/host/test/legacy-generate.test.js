@@ -180,3 +180,54 @@ test('a tavern without api.chat says itself which chat is open', async () => {
     assert.deepEqual([dto.chatRef, dto.stableChatId], [chatRef, stableChatId]);
   }
 });
+
+test('a prompt that the tavern made for itself meanwhile is not taken for ours', async () => {
+  const started = ['generation_started', 'normal', {}, true];
+  const theirs = ['gad', { messages: [{ role: 'user', content: 'theirs' }] }, true];
+  const ours = ['gad', { messages: MESSAGES }, true];
+  const events = [started, started, ours, theirs];
+  const tavern = generating(events);
+  const { agent, double } = install({ prepare_agent_prompt_assembly: {} }, { tavern });
+  await assert.rejects(agent.startRunFromLegacyGenerate(), { code: 'agent.prompt_snapshot_missing' });
+  assert.equal(tavern.generated.length, 3);
+  const { generate } = tavern;
+  tavern.generate = async (...args) => {
+    await generate(...args);
+    events.splice(0, events.length, started, ours);
+  };
+  await agent.startRunFromLegacyGenerate();
+  assert.equal(tavern.generated.length, 5);
+  assert.deepEqual(double.sent('start_agent_run')[0].promptSnapshot.chatCompletionPayload.messages, MESSAGES);
+});
+
+test('a generation inside another leaves the outer one its way to be stopped', async () => {
+  const signals = [];
+  const tavern = generating(NORMAL);
+  const { generate } = tavern;
+  tavern.generate = (type, { signal, ...options }, dryRun) => signals.push(signal) && generate(type, options, dryRun);
+  const { agent } = install({ prepare_agent_prompt_assembly: {} }, { tavern });
+  await agent.startRunFromLegacyGenerate();
+  const { signal } = new AbortController();
+  await agent.startRunFromLegacyGenerate({ generateOptions: { signal } });
+  assert.ok(signals[0] instanceof AbortSignal);
+  assert.equal(signals[1], signal);
+});
+
+test('a tavern that brings the function has its own request, without what is secret', async () => {
+  const tavern = generating([['gad', { prompt: MESSAGES }, true]], {
+    chatCompletionSettings: { s: 1 },
+    getChatCompletionModel: () => 'm',
+    createGenerationParameters: async (settings, model, type, messages) => ({
+      generate_data: { settings, model, type, messages, temperature: 1, proxy_password: 'x', custom_include_headers: 'y' },
+    }),
+  });
+  const { agent, double } = install({ prepare_agent_prompt_assembly: {} }, { tavern });
+  await agent.startRunFromLegacyGenerate();
+  assert.deepEqual(double.sent('start_agent_run')[0].promptSnapshot.chatCompletionPayload, {
+    settings: { s: 1 },
+    model: 'm',
+    type: 'normal',
+    messages: MESSAGES,
+    temperature: 1,
+  });
+});

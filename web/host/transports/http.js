@@ -39,7 +39,8 @@ export function createHttpTransport({ baseUrl = '', token, fetch, WebSocket, tim
   const socket =
     typeof Socket === 'function'
       ? createSocket({
-          open: () => new Socket(socketUrl(base), protocols ?? protocolsFor(token)),
+          open: () => new Socket(socketUrl(base), ...(protocols ? [protocols] : [])),
+          hello: token ? { token } : undefined,
           clock,
           random: random ?? Math.random,
         })
@@ -77,11 +78,6 @@ function parse(text) {
 function refusal(status, value, text) {
   if (isObject(value) && (isCode(value.code) || value.detail || value.title)) return fromProblem(value, status);
   return fromProblem({ detail: typeof value === 'string' ? value : text.slice(0, 500) || `HTTP ${status}` }, status);
-}
-
-/** Pages cannot send headers with a WebSocket: the token goes along as a protocol, and a page of the server has its cookie. */
-function protocolsFor(token) {
-  return token ? ['innkeeper.v1', `bearer.${token}`] : ['innkeeper.v1'];
 }
 
 function socketUrl(base) {

@@ -8,8 +8,11 @@ const LONGEST_WAIT_MS = 30_000;
 // A connection that never once came about is not waited for: there is another way.
 const HOPELESS_AFTER = 3;
 
-/** @param {{ open: () => WebSocket, clock: object, random: () => number }} parts */
-export function createSocket({ open, clock, random }) {
+/**
+ * @param {{ open: () => WebSocket, hello?: object, clock: object, random: () => number }} parts
+ *   `hello`: said first. Pages cannot send headers with a WebSocket, and a token does not belong into an address.
+ */
+export function createSocket({ open, hello, clock, random }) {
   const calls = new Map();
   const notified = new Map();
   const requested = new Map();
@@ -31,14 +34,32 @@ export function createSocket({ open, clock, random }) {
       return void broken();
     }
     ws = mine;
-    mine.onopen = () => {
-      if (mine !== ws) return;
-      isOpen = wasOpen = true;
-      for (const user of [...users]) user.opened();
-    };
+    mine.onopen = () => mine === ws && void greet(mine);
     mine.onmessage = ({ data }) => mine === ws && receive(data);
     mine.onerror = () => {};
     mine.onclose = () => mine === ws && broken();
+  }
+
+  async function greet(mine) {
+    try {
+      if (hello) await request('hello', hello);
+    } catch (error) {
+      // Who is not let in need not knock again; what was cut off is opened again.
+      if (mine !== ws || error.code === 'transport.closed') return;
+      for (const user of [...users]) user.hopeless?.();
+      return;
+    }
+    if (mine !== ws) return;
+    isOpen = wasOpen = true;
+    for (const user of [...users]) user.opened();
+  }
+
+  function request(method, params) {
+    const id = nextId++;
+    return new Promise((resolve, reject) => {
+      calls.set(id, { resolve, reject });
+      ws.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
+    });
   }
 
   function broken() {
@@ -120,11 +141,7 @@ export function createSocket({ open, clock, random }) {
     },
     call(method, params) {
       if (!isOpen) return Promise.reject(new AgentApiError('transport.closed', 'there is no connection'));
-      const id = nextId++;
-      return new Promise((resolve, reject) => {
-        calls.set(id, { resolve, reject });
-        ws.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
-      });
+      return request(method, params);
     },
     /** It looks open and is not. */
     restart() {
