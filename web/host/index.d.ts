@@ -76,6 +76,18 @@ export interface TavernContext {
   deleteMessage?: (index: number) => Promise<unknown>;
   updateMessageBlock?: (index: number, message: ChatMessage) => void;
   reloadCurrentChat?: () => Promise<unknown>;
+  /** The request that a tavern would send (SillyTavern: of /scripts/openai.js). */
+  createGenerationParameters?: (settings: object, model: string, type: string, messages: unknown[]) => unknown;
+  /** What a tavern does to replies before it saves them. */
+  prepareReply?: (text: string, commit: object) => string | Promise<string>;
+  /** Whether the chat on disk has the message; SillyTavern is asked by itself. */
+  isCommitSaved?: (commitId: string) => boolean | Promise<boolean>;
+  chatId?: string;
+  groupId?: string | null;
+  characterId?: number | string;
+  characters?: { name?: string; avatar?: string; [key: string]: unknown }[];
+  chatMetadata?: { integrity?: string; [key: string]: unknown };
+  getRequestHeaders?: () => Record<string, string>;
   /** A connection for a model that only the page knows; null for what is a connection already. */
   materializeModelTarget?: (connectionRef: string, model: { modelId?: string }) => unknown;
   /** Builds prompts in the place of the built-in builder. */

@@ -62,6 +62,7 @@ export function installAgentApi(context) {
     hasPush: transport.events !== undefined,
     timeoutMs: context.commitTimeoutMs ?? COMMIT_TIMEOUT_MS,
     crypto: win.crypto ?? globalThis.crypto,
+    fetch: typeof win.fetch === 'function' ? (...args) => win.fetch(...args) : undefined,
     locks: win.navigator?.locks,
     onError: context.onBridgeError ?? ((error) => console.warn('[agent]', error)),
   });

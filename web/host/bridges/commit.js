@@ -6,14 +6,15 @@ import { agentExtraOf, findRunMessage, holdsCommit, nextExtra, writeExtra } from
 import { sha256Hex } from '../sha256.js';
 import { withTextMetrics } from '../text-metrics.js';
 import { canCommit, checkedCommit, checkedFile, saveType } from './commit-rules.js';
+import { isCommitSaved } from './saved.js';
 
 const RETRY_AFTER_MS = [500, 2_000, 10_000, 30_000, 60_000];
 
 /**
  * @param {{ backend: object, identity: object, tavern: Function, readWorkspaceFile: Function, clock: object,
- *           timeoutMs: number, crypto?: object }} parts
+ *           timeoutMs: number, crypto?: object, fetch?: Function }} parts
  */
-export function createCommitBridge({ backend, identity, tavern, readWorkspaceFile, clock, timeoutMs, crypto }) {
+export function createCommitBridge({ backend, identity, tavern, readWorkspaceFile, clock, timeoutMs, crypto, fetch }) {
   const known = new Map();
   const published = new Set();
   const unsaved = new Set();
@@ -118,7 +119,9 @@ export function createCommitBridge({ backend, identity, tavern, readWorkspaceFil
     const isFirst = !published.has(runId) && findRunMessage(context.chat, runId) === -1;
     const type = saveType(payload, isFirst, context.chat);
     const earlier = isFirst ? undefined : agentExtraOf(context.chat.at(-1));
-    await context.saveReply({ type, getMessage: file.text });
+    // What a tavern does to replies before it saves them, such as its regex scripts.
+    const text = (await context.prepareReply?.(file.text, payload)) ?? file.text;
+    await context.saveReply({ type, getMessage: text });
     const { chat } = tavern();
     const message = chat.at(-1);
     if (!message || message.is_user) {
@@ -136,6 +139,9 @@ export function createCommitBridge({ backend, identity, tavern, readWorkspaceFil
   async function saveChat(commitId) {
     const context = tavern();
     await (context.saveChat ?? context.saveChatConditional)?.call(context);
+    if ((await isCommitSaved(context, commitId, fetch)) === false) {
+      throw new AgentApiError('commit.save_failed', 'the chat was saved without the message');
+    }
     unsaved.delete(commitId);
   }
 

@@ -330,3 +330,45 @@ test('a tavern beside the window is found', async (t) => {
   await settle();
   assert.equal(answers()[0].messageId, '0');
 });
+
+const MIRA = { characters: [{ name: 'Mira', avatar: 'mira.png' }], characterId: 0, chatId: 'evening', getRequestHeaders: () => ({ 'x-csrf-token': 'c' }) };
+
+test('what was saved is read back: a chat without the message was not saved', async () => {
+  for (const [context, isSaved] of [[MIRA, true], [MIRA, false], [{ groupId: 'g', chatId: 'g-1', getRequestHeaders: () => ({}) }, true]]) {
+    const asked = [];
+    const tavern = createTavern(context);
+    const fetch = async (url, { headers, body }) => {
+      asked.push([url, headers['x-csrf-token'], JSON.parse(body)]);
+      return { ok: true, json: async () => (isSaved ? [{ chat_metadata: {} }, ...tavern.chat] : [{ chat_metadata: {} }]) };
+    };
+    const { double, answers } = await page({ tavern, window: { fetch } });
+    double.emit('run_1', request());
+    await settle();
+    if (context === MIRA) assert.deepEqual(asked, [['/api/chats/get', 'c', { ch_name: 'Mira', file_name: 'evening', avatar_url: 'mira.png' }]]);
+    else assert.deepEqual(asked[0][2], { id: 'g-1' });
+    if (isSaved) assert.equal(answers()[0].messageId, '0');
+    else assert.match(answers()[0].error, /commit\.save_failed/);
+  }
+});
+
+test('where nobody can tell whether it was saved, it counts as saved', async () => {
+  for (const fetch of [async () => ({ ok: false }), async () => { throw new TypeError('no'); }, async () => ({ ok: true, json: async () => ({}) })]) {
+    const { double, answers } = await page({ tavern: createTavern(MIRA), window: { fetch } });
+    double.emit('run_1', request());
+    await settle();
+    assert.equal(answers()[0].messageId, '0');
+  }
+});
+
+test('a tavern may say itself whether it was saved, and what it does to replies', async () => {
+  const tavern = createTavern({ isCommitSaved: (id) => id === 'commit_1', prepareReply: async (text) => text.toUpperCase() });
+  const { double, answers } = await page({ tavern });
+  double.emit('run_1', request());
+  await settle();
+  assert.equal(tavern.chat[0].mes, TEXT.toUpperCase());
+  assert.equal(tavern.chat[0].extra.tauritavern.agent.commits[0].sha256, sha256(TEXT));
+  assert.equal(answers()[0].messageId, '0');
+  double.emit('run_1', request({ commitId: 'commit_2' }, 2));
+  await settle();
+  assert.match(answers()[1].error, /commit\.save_failed/);
+});
