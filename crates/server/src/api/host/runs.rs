@@ -293,6 +293,7 @@ struct TakenBack {
     checkpoint_id: String,
     scope: Option<RollbackScope>,
     reason: Option<String>,
+    planned_at: Option<u64>,
 }
 
 async fn rollback(asked: TakenBack, house: &House) -> Result<Value, Problem> {
@@ -301,6 +302,7 @@ async fn rollback(asked: TakenBack, house: &House) -> Result<Value, Problem> {
         to: DiffEnd::parse(&asked.checkpoint_id)?,
         scope: asked.scope.unwrap_or(RollbackScope::Workspace),
         reason: asked.reason,
+        planned_at: asked.planned_at,
     });
     told(receipt.await?)
 }

@@ -131,6 +131,8 @@ struct Asked {
     scope: Option<ScopeName>,
     /// Kept with it.
     reason: Option<String>,
+    /// `lastSeq` of the plan that was agreed to: a run that has gone on since then is left as it is.
+    planned_at: Option<u64>,
 }
 
 #[derive(Deserialize, ToSchema, Clone, Copy)]
@@ -164,6 +166,7 @@ async fn rollback(
         to: DiffEnd::parse(&asked.checkpoint_id)?,
         scope: asked.scope.unwrap_or(ScopeName::Workspace).into(),
         reason: asked.reason,
+        planned_at: asked.planned_at,
     });
     Ok(Json(receipt.await?))
 }
