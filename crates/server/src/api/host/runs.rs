@@ -170,14 +170,14 @@ async fn list(asked: Option<List>, house: &House) -> Result<Value, Problem> {
             "limit must be an integer between 1 and 200",
         ));
     }
-    let page = house.agents.list(&RunFilter {
+    let filter = RunFilter {
         stable_chat_id: asked.stable_chat_id,
         workspace_id: None,
         statuses: asked.statuses,
         before: asked.before,
         limit,
-    });
-    let page = page.await?;
+    };
+    let page = house.agents.list(&filter).await?;
     // A stable id may be shared by two files of a branched chat.
     let is_meant = |chat: &Value| asked.chat_ref.as_ref().is_none_or(|wanted| wanted == chat);
     let runs: Vec<_> = page.runs.iter().filter(|run| is_meant(&run.chat_ref)).collect();

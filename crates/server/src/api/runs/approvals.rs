@@ -32,7 +32,7 @@ struct Waiting {
 #[utoipa::path(get, path = "/api/v1/approvals", tag = "runs", operation_id = "listApprovals",
     responses((status = 200, body = shape::PendingApprovals), Problem))]
 async fn all(may: MayRead) -> Result<Json<Waiting>, Problem> {
-    let approvals = may.house.agents.reader().pending_approvals(None).await?;
+    let approvals = may.house.agents.reader().pending_approvals(None, jiff::Timestamp::now()).await?;
     Ok(Json(Waiting { approvals }))
 }
 
@@ -40,7 +40,9 @@ async fn all(may: MayRead) -> Result<Json<Waiting>, Problem> {
     params(("runId" = String, Path)), responses((status = 200, body = shape::PendingApprovals), Problem))]
 async fn of_run(may: MayRead, PathOf(run): PathOf<RunId>) -> Result<Json<Waiting>, Problem> {
     let reader = may.house.agents.reader();
-    let approvals = reader.pending_approvals(Some(&run)).await?;
+    let approvals = reader
+        .pending_approvals(Some(&run), jiff::Timestamp::now())
+        .await?;
     Ok(Json(Waiting { approvals }))
 }
 
