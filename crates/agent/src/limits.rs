@@ -119,6 +119,8 @@ pub const MAX_EVENT_MESSAGE_CHARS: usize = 1_000;
 
 /// Agents that may work for another at once, and tasks that it may give in one run: each of them is kept with the run.
 pub const MAX_CONCURRENT_INVOCATIONS: u64 = 64;
+/// How often a run may be handed over.
+pub const MAX_HANDOFF_DEPTH: u64 = 64;
 pub const MAX_INVOCATIONS_PER_RUN: u64 = 1_000;
 /// Tasks of the same profile in one run that have a folder of their own.
 pub const MAX_WORKSPACE_KEYS: u32 = 1_000_000;

@@ -86,7 +86,7 @@ impl AgentDesk for AgentInstance {
                 let children = waiting
                     .tasks
                     .iter()
-                    .filter_map(|task| run.child_of_task(task));
+                    .filter_map(|task| run.known_child_of_task(task));
                 children.map(|(id, child)| child.report(id)).collect()
             })
             .await?;

@@ -61,6 +61,8 @@ pub struct RollbackReceipt {
     pub rolled_back: RunRolledBack,
     /// Of the files as they are now.
     pub after_checkpoint_id: CheckpointId,
+    /// Not where it is complete again: then there is nothing to go on with, but a fork is.
+    pub can_resume: bool,
 }
 
 impl AgentRuntime {
@@ -175,6 +177,7 @@ impl AgentRuntime {
                             status: self.record(run).await?.status,
                             rolled_back: back.clone(),
                             after_checkpoint_id: made.checkpoint_id,
+                            can_resume: self.reader().state(run).await?.can_resume(),
                         });
                     }
                     _ => {}

@@ -215,6 +215,7 @@ impl AgentRuntime {
             skills,
             profile,
             fork: None,
+            max_rounds: asked.max_rounds,
         }))
     }
 

@@ -12,8 +12,9 @@ use super::sections::{
     WorkspaceRules,
 };
 use crate::limits::{
-    MAX_CONCURRENT_INVOCATIONS, MAX_INVOCATIONS_PER_RUN, MAX_MODEL_RETRIES, MAX_PROFILE_COUNT,
-    MAX_PROFILE_DESCRIPTION_CHARS, MAX_PROFILE_WAIT_MS, MAX_SKILL_CHARS, MAX_SYSTEM_PROMPT_CHARS,
+    MAX_CONCURRENT_INVOCATIONS, MAX_HANDOFF_DEPTH, MAX_INVOCATIONS_PER_RUN, MAX_MODEL_RETRIES,
+    MAX_PROFILE_COUNT, MAX_PROFILE_DESCRIPTION_CHARS, MAX_PROFILE_WAIT_MS, MAX_SKILL_CHARS,
+    MAX_SYSTEM_PROMPT_CHARS,
 };
 
 const PRESENTATIONS: &[(&str, Presentation)] = &[
@@ -200,7 +201,7 @@ pub(super) fn delegation(mut at: Fields<'_>) -> Delegation {
     let max_handoff_depth = count(
         "maxHandoffDepth",
         default.max_handoff_depth,
-        MAX_PROFILE_COUNT,
+        MAX_HANDOFF_DEPTH,
         "agent.profile_handoff_depth_invalid",
     );
     let description_for_agents = at.text("descriptionForAgents", MAX_PROFILE_DESCRIPTION_CHARS);

@@ -60,7 +60,27 @@ pub struct Child {
     /// Files for which its caller had no room.
     #[serde(default)]
     pub left_out: u32,
+    #[serde(default, skip_serializing_if = "Standing::is_whole")]
+    pub standing: Standing,
     pub(super) run: Box<AgentRun>,
+}
+
+/// What a rollback has left of a task: its caller believes in nothing that was taken back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    #[default]
+    Whole,
+    /// It was given by then, and what it came to was taken back.
+    Given,
+    /// It was not given by then.
+    Nothing,
+}
+
+impl Standing {
+    pub fn is_whole(&self) -> bool {
+        *self == Self::Whole
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -138,6 +158,19 @@ impl AgentRun {
     pub fn child_of_task(&self, task: &TaskId) -> Option<(&InvocationId, &Child)> {
         let mut children = self.children.iter();
         children.find(|(_, child)| child.task == *task)
+    }
+
+    /// Those that its conversation knows of, in the order in which tasks were given.
+    pub fn known_children(&self) -> Vec<(&InvocationId, &Child)> {
+        let mut children = self.children();
+        children.retain(|(_, child)| child.standing != Standing::Nothing);
+        children
+    }
+
+    /// The same task, unless it was taken back.
+    pub fn known_child_of_task(&self, task: &TaskId) -> Option<(&InvocationId, &Child)> {
+        let found = self.child_of_task(task);
+        found.filter(|(_, child)| child.standing != Standing::Nothing)
     }
 
     /// The machine of that agent: a child's, or this one.

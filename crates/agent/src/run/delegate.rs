@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::apply::Out;
-use super::child::{Child, TaskStatus};
+use super::child::{Child, Standing, TaskStatus};
 use super::fit::Fit;
 use super::plan::RETURN;
 use super::spent::alike;
@@ -68,11 +68,14 @@ pub enum Edition {
     First,
     /// All limits of a run hold for everybody in it together, and who only talks is stopped.
     SharedLimits,
+    /// How often a run is handed over and how many tasks are given in it is what each who had it allows; and a person's limit of
+    /// rounds holds for all who have it.
+    BoundedHandovers,
 }
 
 impl Edition {
     /// For tasks that are given now.
-    pub const LATEST: Self = Self::SharedLimits;
+    pub const LATEST: Self = Self::BoundedHandovers;
 
     pub(super) fn is_first(&self) -> bool {
         *self == Self::First
@@ -80,6 +83,10 @@ impl Edition {
 
     pub(super) fn shares_limits(self) -> bool {
         self >= Self::SharedLimits
+    }
+
+    pub(super) fn bounds_handovers(self) -> bool {
+        self >= Self::BoundedHandovers
     }
 }
 
@@ -272,6 +279,7 @@ impl AgentRun {
             delivered: Vec::new(),
             keeps_state: assignment.keeps_state,
             left_out: 0,
+            standing: Standing::Whole,
             result_budget: self.created.profile.delegation.result_budget_tokens,
             run: Box::new(run),
         };
@@ -374,6 +382,7 @@ impl AgentRun {
             skills: assignment.skills.clone(),
             generation_intent: None,
             fork: None,
+            max_rounds: None,
             profile,
             run_id: own.run_id.clone(),
             workspace_id: own.workspace_id.clone(),

@@ -7,6 +7,7 @@ use serde_json::{Map, Value as Json, json};
 use super::apply::Out;
 use super::child::Child;
 use super::model::fields;
+use super::rollback::TAKEN_BACK;
 use super::{AgentRun, Draft, Input, TaskStatus};
 use crate::limits::{
     MAX_DELIVERED_NAMED, MAX_WORKSPACE_BYTES, MAX_WORKSPACE_FILES, MAX_WORKSPACE_PATH_BYTES,
@@ -37,6 +38,14 @@ impl Child {
 
     /// For the caller, in the words of `agent.await`.
     pub fn report(&self, id: &InvocationId) -> Json {
+        if !self.standing.is_whole() {
+            return json!({
+                "taskId": self.task,
+                "agentId": self.profile_id,
+                "status": TaskStatus::Cancelled.as_str(),
+                "error": {"code": "agent.task_taken_back", "message": TAKEN_BACK},
+            });
+        }
         let mut report = fields(json!({
             "taskId": self.task,
             "agentId": self.profile_id,

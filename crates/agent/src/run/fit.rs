@@ -25,6 +25,11 @@ impl AgentRun {
         }
     }
 
+    /// Whether it goes on if somebody resumes it.
+    pub fn can_resume(&self) -> bool {
+        !matches!(self.phase, Phase::Over { from: Stage::End })
+    }
+
     fn check_over(&self, from: Stage, input: &Input) -> Fit {
         match input {
             Input::Resumed { additional_rounds } if from != Stage::End => {

@@ -59,6 +59,18 @@ impl AgentRun {
             .map(|handoff| &handoff.to)
     }
 
+    /// Of everybody who had the run, one after the other.
+    pub fn rounds_of_all(&self) -> u32 {
+        let past = self.past.iter().map(|past| past.rounds);
+        past.fold(self.spent.rounds, u32::saturating_add)
+    }
+
+    /// See [`Self::rounds_of_all`].
+    pub fn calls_of_all(&self) -> u32 {
+        let past = self.past.iter().map(|past| past.calls);
+        past.fold(self.spent.calls, u32::saturating_add)
+    }
+
     pub(super) fn check_handoff(&self, call: &CallId, to: &Assignment) -> Fit {
         let denied = |reason, message: String| {
             Err(Misfit::refused(
@@ -198,7 +210,21 @@ impl AgentRun {
                 &self.created.profile.agent.budget,
             );
         }
+        let max_rounds = self.created.max_rounds;
+        if to.edition.bounds_handovers() {
+            let (next, last) = (&mut profile.delegation, &self.created.profile.delegation);
+            next.max_handoff_depth = next.max_handoff_depth.min(last.max_handoff_depth);
+            next.max_invocations_per_run = next
+                .max_invocations_per_run
+                .min(last.max_invocations_per_run);
+            if let Some(all) = max_rounds {
+                let used = self.past.iter().map(|past| past.rounds).sum();
+                let left = all.saturating_sub(used);
+                profile.tools.max_rounds = profile.tools.max_rounds.min(left);
+            }
+        }
         let mut created = self.created_for(to, profile);
+        created.max_rounds = max_rounds;
         created.generation_intent = self.created.generation_intent.clone();
         self.created = Arc::new(created);
         self.invocation = to.invocation.clone();

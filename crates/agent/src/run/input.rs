@@ -309,4 +309,7 @@ pub struct Created {
     /// What of another run it goes on from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fork: Option<Arc<Forked>>,
+    /// What a person allows the whole run, whoever has it. Children have rounds of their own, inside those of their caller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rounds: Option<u32>,
 }

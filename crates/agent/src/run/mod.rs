@@ -40,7 +40,7 @@ mod waiting;
 
 pub use approval::{Answer, AnsweredBy, Asked, Edit, Question, Remember};
 pub use ceiling::Allowance;
-pub use child::{Child, TaskStatus};
+pub use child::{Child, Standing, TaskStatus};
 pub use commit::{Commit, CommitAnswer};
 pub use compact::{Compacting, Compaction, Dropped, Oversize, SummaryBy};
 pub use delegate::{Assignment, Edition, ReturnStatus, ReturnedArtifact, TaskReturn};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use innkeeper_protocol::event::{
     CheckpointId, CommitId, InvocationId, ReplacingCommit, RollbackScope, RolledBackFiles,
-    RunEventKind, RunRolledBack, RunStatus, WithdrawStrategy, WithdrawnCommit,
+    RunEventKind, RunRolledBack, RunStatus, TaskId, WithdrawStrategy, WithdrawnCommit,
 };
 use innkeeper_protocol::{ErrorCode, Observation, Outcome};
 use innkeeper_store::{BlobId, GrantKey};
@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
 use super::apply::Out;
+use super::child::{Child, Standing};
 use super::commit::CommitAnswer;
 use super::state::{Phase, Stage};
 use super::told::ToldTools;
@@ -25,7 +26,7 @@ use crate::limits::MAX_CHANGED_PATHS;
 use crate::workspace::state::{FileInfo, ReadState, WorkspaceState};
 
 pub(super) const UNAVAILABLE: &str = "agent.rollback_unavailable";
-const TAKEN_BACK: &str = "taken back by a person";
+pub(super) const TAKEN_BACK: &str = "taken back by a person";
 
 /// What a person wants back, and what that is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -71,6 +72,9 @@ pub struct Restored {
     /// What people had allowed for the run by then. Journals of earlier versions do not say: there all of it stays allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     grants: Option<Vec<GrantKey>>,
+    /// The tasks that were given by then, and whether they were over. Journals of earlier versions do not say: there all stand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    given: Option<BTreeMap<TaskId, bool>>,
     stage: Stage,
     rounds: u32,
 }
@@ -149,6 +153,7 @@ impl AgentRun {
             confirmed: past.commits().map(|known| known.commit.clone()).collect(),
             kept_state: past.kept_state.clone(),
             grants: Some(past.grants.clone()),
+            given: Some(past.given_tasks()),
             stage: past.phase.stage(),
             rounds: self.replies().saturating_sub(past.replies()),
         }
@@ -237,6 +242,7 @@ impl AgentRun {
         self.kept_state = restored.kept_state.clone();
         self.restore(restored);
         let ungranted = self.restore_grants(restored);
+        self.restore_tasks(restored);
         self.set_back = Some(self.to_be_told(back));
         self.rollbacks = self.rollbacks.saturating_add(1);
         let is_withdrawn = |state: &String| {
@@ -297,16 +303,38 @@ impl AgentRun {
         self.close_quietly(TAKEN_BACK);
     }
 
-    /// Whoever allowed something for the run after that moment is asked again. Its agents share what is allowed, also those
-    /// that are over.
+    /// Those that stand, and whether they are over.
+    fn given_tasks(&self) -> BTreeMap<TaskId, bool> {
+        let known = self.known_children().into_iter();
+        let is_over = |child: &Child| child.standing.is_whole() && child.status.is_final();
+        known
+            .map(|(_, child)| (child.task.clone(), is_over(child)))
+            .collect()
+    }
+
+    fn restore_tasks(&mut self, restored: &Restored) {
+        let Some(given) = &restored.given else {
+            return;
+        };
+        for child in self.children.values_mut() {
+            child.standing = match given.get(&child.task) {
+                Some(true) => Standing::Whole,
+                Some(false) => Standing::Given,
+                None => Standing::Nothing,
+            };
+        }
+    }
+
+    /// Whoever allowed something for the run after that moment is asked again, and what was taken back stays so when the
+    /// rollback is undone: to be asked once more harms nobody. Its agents share what is allowed, also those that are over.
     fn restore_grants(&mut self, restored: &Restored) -> Vec<GrantKey> {
         let Some(grants) = &restored.grants else {
             return Vec::new();
         };
         let gone = not_in(&self.grants, grants);
-        self.grants.clone_from(grants);
+        self.grants.retain(|grant| grants.contains(grant));
         for child in self.children.values_mut() {
-            child.run.grants.clone_from(grants);
+            child.run.grants.clone_from(&self.grants);
         }
         gone
     }

@@ -388,10 +388,10 @@ fn what_was_allowed_for_the_run_since_then_is_asked_again() {
     let told = &rolled_back(&scene).extra["withdrawnGrants"];
     assert_eq!(told.as_array().unwrap().len(), 1, "{told}");
     assert_eq!(told[0]["rule"], "tool=pay p2");
-    // Undone, it is allowed as it was.
+    // Undone, it stays taken back: whoever allowed it may do so again.
     let input = back(&scene, "cp_000002", RollbackScope::Workspace);
     scene.feed(input);
-    assert_eq!(rules(&scene), ["tool=pay p1", "tool=pay p2"]);
+    assert_eq!(rules(&scene), ["tool=pay p1"]);
     assert!(!rolled_back(&scene).extra.contains_key("withdrawnGrants"));
 }
 

@@ -61,6 +61,7 @@ pub(crate) fn created(presentation: Presentation, changes: Json) -> Input {
         skill_scope_refs: None,
         skills: crate::skills::RunSkills::default(),
         fork: None,
+        max_rounds: None,
     }))
 }
 

@@ -55,7 +55,7 @@ impl AgentRun {
     /// Whether what is waited for is there.
     pub fn is_awaited(&self, tasks: &[TaskId], mode: AwaitMode) -> bool {
         let is_over = |task: &TaskId| {
-            let child = self.child_of_task(task);
+            let child = self.known_child_of_task(task);
             child.is_none_or(|(_, child)| child.status.is_final())
         };
         match mode {
@@ -68,7 +68,7 @@ impl AgentRun {
     /// Those that are meant where none are named: that are at work, or of whose end the model has not heard; all, where
     /// there are none of these.
     pub fn tasks_to_await(&self) -> Vec<TaskId> {
-        let children = self.children();
+        let children = self.known_children();
         let is_news = |task: &TaskId| {
             let mut arrived = self.arrived.iter();
             arrived.any(|end| end.task.as_deref() == Some(task.as_str()))
@@ -89,17 +89,20 @@ impl AgentRun {
             return Err(Misfit::already("The call waits"));
         }
         self.check_giving(call)?;
-        if self.children.is_empty() {
+        if self.known_children().is_empty() {
             return Err(Misfit::refused(
                 ErrorCode::AgentTaskNotFound,
                 "agent.no_child_tasks",
                 "No task was given in this run, so there is nothing to wait for: give one with agent.delegate",
             ));
         }
-        match tasks.iter().find(|task| self.child_of_task(task).is_none()) {
+        match tasks
+            .iter()
+            .find(|task| self.known_child_of_task(task).is_none())
+        {
             Some(task) => {
                 let known: Vec<&str> = self
-                    .children()
+                    .known_children()
                     .iter()
                     .map(|(_, child)| child.task.as_str())
                     .collect();

@@ -2,12 +2,13 @@
 
 use innkeeper_agent::instance::{Fork, StartPrompt, StartRun};
 use innkeeper_agent::run::TaskStatus;
-use innkeeper_protocol::event::{InvocationId, RunEventKind, RunStatus, TaskId};
+use innkeeper_protocol::event::{InvocationId, RunEvent, RunEventKind, RunStatus, TaskId};
 use innkeeper_store::journal::EventRange;
 use serde_json::json;
 
 use super::cast::{Line, Stage, call, delegate, given, of_agent, task_return, write_file};
 use super::harness::{check_journal, names, profile};
+use super::undo::to;
 
 #[tokio::test]
 async fn a_task_is_given_and_its_result_waited_for() {
@@ -729,4 +730,121 @@ async fn who_only_talks_or_has_no_calls_left_is_stopped_and_it_is_said_why() {
     let turn = reader.model_turn_of(&run, &child, 4, None).await.unwrap();
     assert!(turn.assistant.text.contains("I think about it: 3."));
     assert!(turn.request_message_count > 1);
+}
+
+/// `boss` hands to `friend`, which hands to itself again and again.
+async fn handed_on(stage: &Stage, max_rounds: Option<u32>) -> (RunStatus, Vec<RunEvent>) {
+    let says = |who: &str| json!({"agentSystemPrompt": format!("You are {who}.")});
+    profile(stage.home.path(), "boss", "tam", |profile| {
+        profile["instructions"] = says("boss");
+        profile["delegation"] = json!({"canHandoff": true, "maxHandoffDepth": 3});
+    });
+    profile(stage.home.path(), "friend", "tam", |profile| {
+        profile["instructions"] = says("friend");
+        profile["delegation"] = json!({"callable": true, "allowAsHandoffTarget": true, "canHandoff": true, "maxHandoffDepth": 50});
+    });
+    let on = [
+        ("agentId", "friend"),
+        ("handoff", r#"{"objective": "Go on."}"#),
+    ];
+    stage.cast.says("boss", call("agent.handoff", &on));
+    for _ in 0..3 {
+        stage.cast.says("friend", call("agent.handoff", &on));
+    }
+    for _ in 0..2 {
+        stage.cast.says("friend", call("workspace.finish", &[]));
+    }
+    let run = stage.runtime.start(StartRun {
+        profile_id: Some("boss".to_owned()),
+        prompt: Some(StartPrompt::Message("Do it".to_owned())),
+        max_rounds,
+        ..StartRun::default()
+    });
+    let run = run.await.unwrap().run_id;
+    stage.end(&run).await
+}
+
+fn count(events: &[RunEvent], name: &str) -> usize {
+    names(events).iter().filter(|known| **known == name).count()
+}
+
+#[tokio::test]
+async fn a_run_is_handed_over_as_often_as_everybody_who_had_it_allows() {
+    let stage = Stage::new().await;
+    let (_, events) = handed_on(&stage, None).await;
+    assert_eq!(
+        count(&events, "agent_handoff_accepted"),
+        3,
+        "{:?}",
+        names(&events)
+    );
+    let told = stage.cast.read("friend", 3);
+    assert!(told.contains("handed over 3 times"), "{told}");
+}
+
+#[tokio::test]
+async fn what_a_person_allows_a_run_holds_for_all_who_have_it() {
+    let stage = Stage::new().await;
+    let (status, events) = handed_on(&stage, Some(2)).await;
+    assert_eq!(status, RunStatus::Failed, "{:?}", names(&events));
+    assert_eq!(count(&events, "model_completed"), 2, "{:?}", names(&events));
+}
+
+#[tokio::test]
+async fn nobody_believes_in_tasks_that_were_taken_back() {
+    let stage = Stage::new().await;
+    for line in [
+        write_file("plan/a.md", "The plan."),
+        delegate("helper", "Look."),
+        call("agent.await", &[]),
+        "So it is.".to_owned(),
+    ] {
+        stage.cast.says("boss", line);
+    }
+    stage.cast.says("helper", task_return("It is blue."));
+    let run = stage.start().await;
+    let (status, events) = stage.end(&run).await;
+    assert_eq!(status, RunStatus::Completed, "{:?}", names(&events));
+    let task = given(&events)[0].1.clone();
+
+    stage.runtime.rollback(to(&run, "cp_000001")).await.unwrap();
+    let ids = format!(r#"["{task}"]"#);
+    for line in [
+        call("agent.await", &[("mode", "statusOnly")]),
+        call(
+            "agent.await",
+            &[("taskIds", ids.as_str()), ("mode", "statusOnly")],
+        ),
+        "Nothing is known.".to_owned(),
+    ] {
+        stage.cast.says("boss", line);
+    }
+    stage
+        .runtime
+        .resume(&run, None, Some("Go on."))
+        .await
+        .unwrap();
+    stage.end(&run).await;
+    let last = stage.cast.times("boss") - 1;
+    for (number, expected) in [(last - 1, "No task was given"), (last, "No task was given")] {
+        let told = stage.cast.read("boss", number);
+        assert!(told.contains(expected), "{told}");
+        assert!(!told.contains("blue"), "{told}");
+    }
+
+    // Undone, it is known again.
+    let before = stage
+        .runtime
+        .reader()
+        .before_last_rollback(&run)
+        .await
+        .unwrap();
+    stage
+        .runtime
+        .rollback(to(&run, before.as_str()))
+        .await
+        .unwrap();
+    let state = stage.runtime.reader().state(&run).await.unwrap();
+    let (id, child) = state.known_child_of_task(&TaskId::new(task)).unwrap();
+    assert_eq!(child.report(id)["summary"], "It is blue.");
 }

@@ -711,7 +711,11 @@ fn comfy_profiles_are_checked_in_their_own_words() {
 /// Profiles of taverns have it, and it had no effect there.
 #[test]
 fn what_has_no_effect_is_a_warning() {
-    let json = with(version_1(), "/delegation", json!({"allowNestedDelegation": true}));
+    let json = with(
+        version_1(),
+        "/delegation",
+        json!({"allowNestedDelegation": true}),
+    );
     let reading = AgentProfile::from_json(&json, None).unwrap();
     let told: Vec<_> = reading
         .warnings

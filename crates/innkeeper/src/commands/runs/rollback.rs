@@ -120,9 +120,20 @@ fn show(plan: &RollbackPlan, screen: &Screen) {
 fn told(receipt: &RollbackReceipt, screen: &Screen) {
     let (run, back) = (&receipt.run_id, &receipt.rolled_back);
     let to = &back.checkpoint_id;
+    let (on, on_zh) = match receipt.can_resume {
+        true => (
+            format!("innkeeper run --resume {run} \"…\""),
+            format!("innkeeper run --resume {run} \"……\""),
+        ),
+        // It is complete.
+        false => {
+            let fork = format!("innkeeper runs fork {run}");
+            (fork.clone(), fork)
+        }
+    };
     screen.note(
-        &format!("{run} is as it was at {to}; innkeeper run --resume {run} \"…\" goes on from there, innkeeper runs rollback {run} --undo takes this back"),
-        &format!("{run} 已退回到 {to}；innkeeper run --resume {run} \"……\" 可从那里继续，innkeeper runs rollback {run} --undo 可撤销"),
+        &format!("{run} is as it was at {to}; {on} goes on from there, innkeeper runs rollback {run} --undo takes this back"),
+        &format!("{run} 已退回到 {to}；{on_zh} 可从那里继续，innkeeper runs rollback {run} --undo 可撤销"),
     );
     if !back.withdrawn_commits.is_empty() {
         screen.note(

@@ -225,9 +225,17 @@ fn about(record: &RunRecord, state: &AgentRun, screen: &Screen) -> Table {
         row("ended", "结束", &moment(ended));
     }
     let spent = state.spent();
-    let rounds = format!("{} / {}", spent.rounds, state.max_rounds());
+    let mut rounds = format!("{} / {}", spent.rounds, state.max_rounds());
+    if state.rounds_of_all() != spent.rounds {
+        let all = state.rounds_of_all();
+        let of_all = lang.pick(
+            format!(" (of all who had it: {all})"),
+            format!("（所有接手者共 {all} 轮）"),
+        );
+        rounds.push_str(&of_all);
+    }
     row("rounds", "轮数", &rounds);
-    row("calls", "调用", &spent.calls.to_string());
+    row("calls", "调用", &state.calls_of_all().to_string());
     row("tokens", "词元", &spent.tokens.to_string());
     if let Some(cost) = spending::cost(spent.cost, spent.unpriced, lang) {
         row("cost", "费用", &cost);

@@ -51,8 +51,8 @@ impl Summary {
             "runId": self.run,
             "status": status_name(self.status()),
             "paused": self.state.is_paused(),
-            "rounds": spent.rounds,
-            "calls": spent.calls,
+            "rounds": self.state.rounds_of_all(),
+            "calls": self.state.calls_of_all(),
             "tokens": spent.tokens,
             "cost": spent.cost,
             "unpricedRequests": spent.unpriced,
@@ -78,8 +78,18 @@ impl Summary {
         };
         let mut parts = vec![
             status.to_owned(),
-            counted(spent.rounds.into(), lang, ("round", "rounds"), "轮"),
-            counted(spent.calls.into(), lang, ("call", "calls"), "次调用"),
+            counted(
+                self.state.rounds_of_all().into(),
+                lang,
+                ("round", "rounds"),
+                "轮",
+            ),
+            counted(
+                self.state.calls_of_all().into(),
+                lang,
+                ("call", "calls"),
+                "次调用",
+            ),
         ];
         // A model that tells none has not used none.
         if spent.tokens > 0 {
