@@ -21,6 +21,9 @@ cargo clippy --locked --profile ci --workspace --all-targets -- -D warnings
 say "Examples in the documentation"
 cargo test --locked --profile ci --workspace --doc
 
+say "The host API, as pages meet it"
+node --test web/host/test/
+
 # The browser's and the servers' tests get their place here.
 
 say "Unit, integration and property tests"

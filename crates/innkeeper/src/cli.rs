@@ -38,9 +38,7 @@ pub(crate) use runs_keep::{
     MemoryCopyArgs, MemoryDiffArgs, MemoryListArgs, MemoryPruneArgs, MemoryShowArgs,
     RunsMemoryCommand, RunsPruneArgs,
 };
-pub(crate) use serve::{
-    AccessCommand, AccessPairArgs, AccessTokenArgs, ServeArgs,
-};
+pub(crate) use serve::{AccessCommand, AccessPairArgs, AccessTokenArgs, ServeArgs};
 pub(crate) use skills::{
     ConflictArgs, SkillsCommand, SkillsDeleteArgs, SkillsExportArgs, SkillsImportArgs,
     SkillsListArgs, SkillsMoveArgs, SkillsRetargetArgs, SkillsShowArgs,

@@ -11,8 +11,8 @@
 //! What is done is done below; nothing here decides more than who may ask.
 
 mod api;
-pub mod auth;
 mod app;
+pub mod auth;
 mod guard;
 mod house;
 pub mod limits;
@@ -22,8 +22,8 @@ mod options;
 mod problem;
 mod server;
 
+pub use api::description;
 pub use house::{House, Houses, OneHouse};
 pub use options::{BadOptions, Bounds, ServerOptions};
-pub use api::description;
 pub use problem::Problem;
 pub use server::Server;

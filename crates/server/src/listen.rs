@@ -80,7 +80,10 @@ pub(crate) async fn listen(
     inside.close();
     let left = tokio::time::timeout(bounds.closing_timeout, inside.wait()).await;
     if left.is_err() {
-        tracing::warn!(connections = inside.len(), "still inside after the closing time; cut off");
+        tracing::warn!(
+            connections = inside.len(),
+            "still inside after the closing time; cut off"
+        );
         cut_off.cancel();
         inside.wait().await;
     }
@@ -98,11 +101,13 @@ impl Connection {
         // Events are small and wanted at once.
         let _ = stream.set_nodelay(true);
         let connected = ConnectInfo(Connected { peer: self.peer });
-        let router = self.router.map_request(move |request: Request<hyper::body::Incoming>| {
-            let mut request = request.map(Body::new);
-            request.extensions_mut().insert(connected);
-            request
-        });
+        let router = self
+            .router
+            .map_request(move |request: Request<hyper::body::Incoming>| {
+                let mut request = request.map(Body::new);
+                request.extensions_mut().insert(connected);
+                request
+            });
         let service = TowerToHyperService::new(router);
         let serving = http1::Builder::new()
             .timer(TokioTimer::new())

@@ -55,7 +55,9 @@ pub enum BadOptions {
         "'{0}' is no origin; write it as a browser does, with scheme, host and port and nothing after them: http://localhost:8000"
     )]
     Origin(String),
-    #[error("'{0}' is no host; write it as in an address, with its port if it has one: inn.example:8443")]
+    #[error(
+        "'{0}' is no host; write it as in an address, with its port if it has one: inn.example:8443"
+    )]
     Host(String),
 }
 
@@ -100,6 +102,9 @@ fn is_authority(text: &str) -> bool {
         authority.as_str() == text
             && !text.contains('@')
             && text == text.to_ascii_lowercase()
+            && text
+                .chars()
+                .all(|letter| letter.is_ascii_alphanumeric() || ".-:[]".contains(letter))
             && !authority.host().is_empty()
     })
 }

@@ -1,57 +1,56 @@
 //! What is answered where something is refused or fails: a problem document (RFC 9457) with a stable code.
 
-use std::borrow::Cow;
-
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use innkeeper_agent::instance::AgentError;
 use innkeeper_protocol::ErrorCode;
 use innkeeper_store::StoreError;
 use innkeeper_tools::ToolError;
-use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value as Json};
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, ResponseBuilder, ResponsesBuilder};
 use utoipa::{IntoResponses, ToSchema};
 
-/// One sentence with place, cause and remedy, under a stable code.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+/// One sentence with place, cause and remedy, under a stable code. On the wire it is a [`Document`].
+#[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
+    pub code: ErrorCode,
+    pub detail: String,
+    /// A finer, stable name, and whatever else is known.
+    details: Option<Box<Map<String, Json>>>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = Problem)]
+pub(crate) struct Document<'a> {
     /// Where the code is explained.
     #[serde(rename = "type")]
-    pub kind: String,
+    kind: String,
     /// What the status says.
-    pub title: String,
-    pub status: u16,
-    pub detail: String,
-    pub code: String,
+    title: &'static str,
+    status: u16,
+    detail: &'a str,
+    code: &'static str,
     /// Whether the same request may succeed later.
-    pub retryable: bool,
+    retryable: bool,
     /// A finer, stable name, and whatever else is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
-    pub details: Option<Json>,
+    details: Option<&'a Map<String, Json>>,
 }
 
 impl Problem {
     pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
-        let status = status(code);
         Self {
-            kind: format!("/docs/errors/{code}"),
-            title: status.canonical_reason().unwrap_or_default().to_owned(),
-            status: status.as_u16(),
+            code,
             detail: detail.into(),
-            code: code.to_string(),
-            retryable: code.retryable(),
             details: None,
         }
     }
 
     pub fn with(mut self, name: &str, value: impl Into<Json>) -> Self {
-        let details = self.details.get_or_insert_with(|| Json::Object(Default::default()));
-        if let Json::Object(fields) = details {
-            fields.insert(name.to_owned(), value.into());
-        }
+        let details = self.details.get_or_insert_default();
+        details.insert(name.to_owned(), value.into());
         self
     }
 
@@ -60,7 +59,26 @@ impl Problem {
     }
 
     pub fn status(&self) -> StatusCode {
-        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+        status(self.code)
+    }
+
+    fn document(&self) -> Document<'_> {
+        let status = self.status();
+        Document {
+            kind: format!("/docs/errors/{}", self.code),
+            title: status.canonical_reason().unwrap_or_default(),
+            status: status.as_u16(),
+            detail: &self.detail,
+            code: self.code.as_str(),
+            retryable: self.code.retryable(),
+            details: self.details.as_deref(),
+        }
+    }
+}
+
+impl Serialize for Problem {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.document().serialize(serializer)
     }
 }
 
@@ -71,18 +89,18 @@ impl IntoResponse for Problem {
         let headers = response.headers_mut();
         let kind = HeaderValue::from_static("application/problem+json");
         headers.insert(header::CONTENT_TYPE, kind);
-        if self.status == StatusCode::UNAUTHORIZED.as_u16() {
+        if self.status() == StatusCode::UNAUTHORIZED {
             let how = HeaderValue::from_static("Bearer realm=\"innkeeper\"");
             headers.insert(header::WWW_AUTHENTICATE, how);
         }
-        response.extensions_mut().insert(Told(Cow::Owned(self.code)));
+        response.extensions_mut().insert(Told(self.code));
         response
     }
 }
 
 /// Under which code a request was refused: for the log and the figures.
-#[derive(Clone)]
-pub(crate) struct Told(pub(crate) Cow<'static, str>);
+#[derive(Clone, Copy)]
+pub(crate) struct Told(pub(crate) ErrorCode);
 
 /// In the description of the API each operation may answer with a problem.
 impl IntoResponses for Problem {

@@ -514,7 +514,10 @@ async fn shut_out(user: &str, connection: &mut SqliteConnection) -> Result<(), s
         "DELETE FROM access_tokens WHERE user = ?",
         "DELETE FROM pairing_codes WHERE user = ?",
     ] {
-        sqlx::query(sql).bind(user).execute(&mut *connection).await?;
+        sqlx::query(sql)
+            .bind(user)
+            .execute(&mut *connection)
+            .await?;
     }
     Ok(())
 }

@@ -82,7 +82,10 @@ async fn waiting_codes_are_bounded_and_expired_ones_make_room() {
         access.add_code(a_code(hash, 100)).await.unwrap();
     }
     let one_more = access.add_code(a_code(many, 100)).await;
-    assert!(matches!(one_more, Err(StoreError::Full { .. })), "{one_more:?}");
+    assert!(
+        matches!(one_more, Err(StoreError::Full { .. })),
+        "{one_more:?}"
+    );
     let later = NewCode {
         created_at: at(100),
         ..a_code(many, 200)
@@ -121,9 +124,17 @@ async fn a_new_password_and_a_removal_shut_out_whoever_came_in_before() {
     };
     let kept = access.add_token(a_token("kept", 0, None)).await.unwrap();
     access.add_token(of_mei("first")).await.unwrap();
-    assert!(access.set_password("mei", "second".to_owned()).await.unwrap());
+    assert!(
+        access
+            .set_password("mei", "second".to_owned())
+            .await
+            .unwrap()
+    );
     assert_eq!(access.tokens().await.unwrap(), [kept.clone()]);
-    assert_eq!(access.person("mei").await.unwrap().unwrap().password, "second");
+    assert_eq!(
+        access.person("mei").await.unwrap().unwrap().password,
+        "second"
+    );
 
     access.add_token(of_mei("second")).await.unwrap();
     access.add_code(a_code(9, 100)).await.unwrap();
@@ -132,5 +143,10 @@ async fn a_new_password_and_a_removal_shut_out_whoever_came_in_before() {
     let redeemed = access.redeem_code([9; 32], a_token("new", 1, None));
     assert_eq!(redeemed.await.unwrap(), None);
     assert_eq!(access.people().await.unwrap(), []);
-    assert!(!access.set_password("mei", "third".to_owned()).await.unwrap());
+    assert!(
+        !access
+            .set_password("mei", "third".to_owned())
+            .await
+            .unwrap()
+    );
 }

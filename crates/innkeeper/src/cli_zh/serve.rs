@@ -1,7 +1,11 @@
 //! `innkeeper serve` 和 `innkeeper access …` in Chinese.
 
 pub(super) const ARGUMENTS: &[(&str, &str, &str)] = &[
-    ("serve", "port", "监听的端口；0 表示任取一个空闲的 [默认：8787]"),
+    (
+        "serve",
+        "port",
+        "监听的端口；0 表示任取一个空闲的 [默认：8787]",
+    ),
     (
         "serve",
         "address",
@@ -41,7 +45,11 @@ pub(super) const ARGUMENTS: &[(&str, &str, &str)] = &[
 pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("serve", "打开大门：HTTP 服务", SERVE),
     ("access", "谁可以通过网络进来：令牌和配对码", ACCESS),
-    ("access pair", "生成配对码，让一个浏览器或设备进来一次", PAIR),
+    (
+        "access pair",
+        "生成配对码，让一个浏览器或设备进来一次",
+        PAIR,
+    ),
     ("access token", "为程序生成令牌", TOKEN),
     ("access list", "列出令牌，不含其中的秘密", LIST),
     ("access revoke", "让一个令牌从此失效", REVOKE),

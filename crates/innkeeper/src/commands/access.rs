@@ -62,7 +62,9 @@ async fn token(
     screen: &Screen,
 ) -> Result<(), Failure> {
     let name = named(&args.name)?;
-    let life = args.days.map(|days| Duration::from_secs(u64::from(days) * 24 * 3600));
+    let life = args
+        .days
+        .map(|days| Duration::from_secs(u64::from(days) * 24 * 3600));
     let issued = doorkeeper.issue(name, OWNER, args.scope.into(), life, Timestamp::now());
     let issued = issued.await.map_err(ServeFault::from)?;
     if screen.json {

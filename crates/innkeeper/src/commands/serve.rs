@@ -65,7 +65,13 @@ async fn tell(
     doorkeeper: &Doorkeeper,
     screen: &Screen,
 ) -> Result<(), Failure> {
-    let code = doorkeeper.code("start-up link", OWNER, Scope::Admin, CODE_LIFE, Timestamp::now());
+    let code = doorkeeper.code(
+        "start-up link",
+        OWNER,
+        Scope::Admin,
+        CODE_LIFE,
+        Timestamp::now(),
+    );
     let code = code.await.map_err(ServeFault::from)?;
     let url = format!("http://{address}");
     // Behind the `#` it is neither sent nor logged by anybody.

@@ -49,7 +49,10 @@ impl ServeFault {
                 "there is no token '{}'; innkeeper access list shows those there are",
                 shown(id)
             ),
-            Self::Name => "the name of a token has 1 to 100 characters that can be shown; choose another".into(),
+            Self::Name => {
+                "the name of a token has 1 to 100 characters that can be shown; choose another"
+                    .into()
+            }
             Self::Refused(problem) => message(&problem.detail),
         }
     }

@@ -74,19 +74,27 @@ impl Served {
 
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(60)))
+            .unwrap();
         stream
     }
 
     /// With its own Host and no other header but those given.
     pub(crate) fn ask(&self, line: &str, headers: &[(&str, &str)], body: &str) -> Answer {
-        let mut request = format!("{line} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.address);
+        let mut request = format!(
+            "{line} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n",
+            self.address
+        );
         for (name, value) in headers {
             request.push_str(&format!("{name}: {value}\r\n"));
         }
         if !body.is_empty() {
             request.push_str(&format!("Content-Length: {}\r\n", body.len()));
-            if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+            if !headers
+                .iter()
+                .any(|(name, _)| name.eq_ignore_ascii_case("content-type"))
+            {
                 request.push_str("Content-Type: application/json\r\n");
             }
         }
@@ -111,11 +119,11 @@ impl Served {
     pub(crate) fn post(&self, path: &str, token: &str, body: &Value) -> Answer {
         let bearer = format!("Bearer {token}");
         let body = body.to_string();
-        self.ask(&format!("POST {path}"), &[("Authorization", &bearer)], &body)
-    }
-
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+        self.ask(
+            &format!("POST {path}"),
+            &[("Authorization", &bearer)],
+            &body,
+        )
     }
 
     /// As Ctrl-C does it.
@@ -135,8 +143,13 @@ impl Drop for Served {
 
 fn answer(text: &str) -> Answer {
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((text, ""));
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-    let chunked = head.to_ascii_lowercase().contains("transfer-encoding: chunked");
+    let status = head
+        .split(' ')
+        .nth(1)
+        .and_then(|status| status.parse().ok());
+    let chunked = head
+        .to_ascii_lowercase()
+        .contains("transfer-encoding: chunked");
     Answer {
         status: status.unwrap_or_default(),
         head: head.to_owned(),
@@ -164,17 +177,26 @@ fn unchunked(mut body: &str) -> String {
 fn whoever_follows_the_link_comes_in_once() {
     let house = House::new();
     let served = Served::start(&house, &[]);
-    assert_eq!(served.ask("GET /api/v1/health", &[], "").json()["status"], "ok");
+    assert_eq!(
+        served.ask("GET /api/v1/health", &[], "").json()["status"],
+        "ok"
+    );
     let paired = json!({ "code": served.code().to_lowercase() }).to_string();
     let first = served.ask("POST /api/v1/session/pair", &[], &paired);
     assert_eq!(first.status, 200, "{}", first.body);
     assert_eq!(first.json()["scope"], "admin");
     let again = served.ask("POST /api/v1/session/pair", &[], &paired);
-    assert_eq!((again.status, again.json()["code"].clone()), (401, json!("http.pairing_refused")));
+    assert_eq!(
+        (again.status, again.json()["code"].clone()),
+        (401, json!("http.pairing_refused"))
+    );
 
     let token = first.json()["token"].as_str().unwrap().to_owned();
     let who = served.get("/api/v1/session", &token);
-    assert_eq!((who.status, who.json()["user"].clone()), (200, json!("default")));
+    assert_eq!(
+        (who.status, who.json()["user"].clone()),
+        (200, json!("default"))
+    );
     let listed = house.json(&["access", "list"]);
     assert_eq!(listed["tokens"].as_array().unwrap().len(), 1, "{listed}");
     assert!(!listed.to_string().contains(&token[17..]), "{listed}");
@@ -220,13 +242,20 @@ fn a_token_goes_as_far_as_its_scope_and_no_further() {
     let served = Served::start(&house, &[]);
     let made = |scope: &str| {
         let made = house.json(&["access", "token", scope, "--scope", scope]);
-        (made["id"].as_str().unwrap().to_owned(), made["token"].as_str().unwrap().to_owned())
+        (
+            made["id"].as_str().unwrap().to_owned(),
+            made["token"].as_str().unwrap().to_owned(),
+        )
     };
     let (_, read) = made("read");
     let (run_id, run) = made("run");
     let (_, admin) = made("admin");
     let start = json!({ "message": "hello" });
-    for (token, reads, runs, rules) in [(&read, 200, 403, 403), (&run, 200, 201, 403), (&admin, 200, 201, 200)] {
+    for (token, reads, runs, rules) in [
+        (&read, 200, 403, 403),
+        (&run, 200, 201, 403),
+        (&admin, 200, 201, 200),
+    ] {
         assert_eq!(served.get("/api/v1/runs", token).status, reads);
         assert_eq!(served.post("/api/v1/runs", token, &start).status, runs);
         assert_eq!(served.get("/api/v1/access/tokens", token).status, rules);
@@ -243,7 +272,8 @@ fn a_run_is_started_followed_and_read_over_http() {
     let house = House::new();
     let served = Served::start(&house, &[]);
     let token = served.token();
-    let started = served.post("/api/v1/runs", &token, &json!({ "message": "hello" }));
+    let hello = json!({ "message": "hello", "profileId": "innkeeper" });
+    let started = served.post("/api/v1/runs", &token, &hello);
     assert_eq!(started.status, 201, "{}", started.body);
     let run = started.json()["runId"].as_str().unwrap().to_owned();
     // The stream ends when the run does.
@@ -256,7 +286,10 @@ fn a_run_is_started_followed_and_read_over_http() {
         .filter_map(|block| block.lines().find_map(|line| line.strip_prefix("data: ")))
         .map(|data| serde_json::from_str(data).unwrap())
         .collect();
-    let numbers: Vec<u64> = told.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
+    let numbers: Vec<u64> = told
+        .iter()
+        .map(|event| event["seq"].as_u64().unwrap())
+        .collect();
     assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
     assert!(stream.body.contains("event: end"), "{}", stream.body);
 
@@ -267,5 +300,8 @@ fn a_run_is_started_followed_and_read_over_http() {
     let listed = served.get("/api/v1/runs?statuses=completed", &token).json();
     assert_eq!(listed["runs"][0]["runId"], json!(run));
     let unknown = served.get("/api/v1/runs/run_nope", &token);
-    assert_eq!((unknown.status, unknown.json()["code"].clone()), (404, json!("agent.not_found")));
+    assert_eq!(
+        (unknown.status, unknown.json()["code"].clone()),
+        (404, json!("agent.not_found"))
+    );
 }

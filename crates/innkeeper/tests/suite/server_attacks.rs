@@ -12,7 +12,8 @@ fn the_server_answers_under_its_own_names_only() {
     let house = House::new();
     let served = Served::start(&house, &["--host-name", "inn.example:8443"]);
     let port = served.address.rsplit_once(':').unwrap().1.to_owned();
-    let host = |host: &str| format!("GET /api/v1/health HTTP/1.1\r\nConnection: close\r\n{host}\r\n");
+    let host =
+        |host: &str| format!("GET /api/v1/health HTTP/1.1\r\nConnection: close\r\n{host}\r\n");
     for (line, status) in [
         (format!("Host: {}\r\n", served.address), 200),
         (format!("Host: localhost:{port}\r\n"), 200),
@@ -62,7 +63,10 @@ fn pages_of_other_origins_get_nothing() {
     ];
     let answer = served.ask("OPTIONS /api/v1/runs", &preflight, "");
     assert_eq!(answer.status, 204);
-    assert_eq!(answer.header("access-control-allow-origin"), Some("http://localhost:8000"));
+    assert_eq!(
+        answer.header("access-control-allow-origin"),
+        Some("http://localhost:8000")
+    );
     assert_eq!(answer.header("access-control-allow-credentials"), None);
 }
 
@@ -75,13 +79,26 @@ fn nobody_comes_in_without_a_token_that_opens_the_door() {
     let last = if other.ends_with('A') { "B" } else { "A" };
     other.replace_range(other.len() - 3..other.len() - 2, last);
     let long = "x".repeat(10_000);
-    for shown in ["", "Bearer", "Bearer ", "Bearer ink_", &format!("Bearer {other}"), &format!("Basic {token}"), &format!("Bearer {long}")] {
+    for shown in [
+        "",
+        "Bearer",
+        "Bearer ",
+        "Bearer ink_",
+        &format!("Bearer {other}"),
+        &format!("Basic {token}"),
+        &format!("Bearer {long}"),
+    ] {
         let answer = served.ask("GET /api/v1/runs", &[("Authorization", shown)], "");
         assert_eq!(answer.status, 401, "{shown}: {}", answer.body);
         assert!(answer.header("www-authenticate").is_some());
     }
     assert_eq!(served.ask("GET /api/v1/runs", &[], "").status, 401);
-    assert_eq!(served.ask(&format!("GET /api/v1/runs?token={token}"), &[], "").status, 401);
+    assert_eq!(
+        served
+            .ask(&format!("GET /api/v1/runs?token={token}"), &[], "")
+            .status,
+        401
+    );
     assert_eq!(served.get("/api/v1/runs", &token).status, 200);
 }
 
@@ -129,12 +146,28 @@ fn no_path_leads_out_of_a_workspace() {
         "output",
     ] {
         let answer = served.get(&format!("/api/v1/runs/{run}/file?path={path}"), &token);
-        assert!((400..500).contains(&answer.status), "{path}: {} {}", answer.status, answer.body);
+        assert!(
+            (400..500).contains(&answer.status),
+            "{path}: {} {}",
+            answer.status,
+            answer.body
+        );
         assert!(!answer.body.contains("root:"), "{path}");
     }
-    for path in ["/api/v1/runs/..%2F..%2Fhealth", "/api/v1/../../etc/passwd", "/api/v1/runs/%2e%2e/events", "/docs/errors/..%2F..%2Fsecrets", "/docs/errors/%c0%ae"] {
+    for path in [
+        "/api/v1/runs/..%2F..%2Fhealth",
+        "/api/v1/../../etc/passwd",
+        "/api/v1/runs/%2e%2e/events",
+        "/docs/errors/..%2F..%2Fsecrets",
+        "/docs/errors/%c0%ae",
+    ] {
         let answer = served.get(path, &token);
-        assert!((400..500).contains(&answer.status), "{path}: {} {}", answer.status, answer.body);
+        assert!(
+            (400..500).contains(&answer.status),
+            "{path}: {} {}",
+            answer.status,
+            answer.body
+        );
     }
 }
 
@@ -145,7 +178,11 @@ fn bodies_are_bounded_in_size_depth_and_kind() {
     let token = format!("Bearer {}", served.token());
     let bearer = ("Authorization", token.as_str());
     let large = json!({ "message": "x".repeat(5 * 1024 * 1024) }).to_string();
-    let deep = format!("{{\"promptSnapshot\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+    let deep = format!(
+        "{{\"promptSnapshot\":{}{}}}",
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    );
     for (body, headers, status) in [
         (large.as_str(), vec![bearer], 413),
         (deep.as_str(), vec![bearer], 400),
@@ -153,15 +190,29 @@ fn bodies_are_bounded_in_size_depth_and_kind() {
         ("{\"message\":\"\\ud800\"}", vec![bearer], 400),
         ("[]", vec![bearer], 400),
         ("{\"message\":\"hi\",\"other\":1}", vec![bearer], 400),
-        ("message=hi", vec![bearer, ("Content-Type", "application/x-www-form-urlencoded")], 415),
-        ("{\"message\":\"hi\"}", vec![bearer, ("Content-Type", "text/plain")], 415),
+        (
+            "message=hi",
+            vec![
+                bearer,
+                ("Content-Type", "application/x-www-form-urlencoded"),
+            ],
+            415,
+        ),
+        (
+            "{\"message\":\"hi\"}",
+            vec![bearer, ("Content-Type", "text/plain")],
+            415,
+        ),
     ] {
         let answer = served.ask("POST /api/v1/runs", &headers, body);
         let start: String = body.chars().take(40).collect();
         assert_eq!(answer.status, status, "{start}: {}", answer.body);
     }
     // The length is a lie, and whoever told it is not waited for.
-    let lying = format!("POST /api/v1/runs HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nAuthorization: {token}\r\nContent-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n{{}}", served.address);
+    let lying = format!(
+        "POST /api/v1/runs HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nAuthorization: {token}\r\nContent-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n{{}}",
+        served.address
+    );
     assert_eq!(served.raw(lying.as_bytes()).status, 413);
     assert_eq!(served.ask("GET /api/v1/health", &[], "").status, 200);
 }
@@ -170,16 +221,30 @@ fn bodies_are_bounded_in_size_depth_and_kind() {
 fn heads_are_bounded_too() {
     let house = House::new();
     let served = Served::start(&house, &[]);
-    let many: String = (0..200).map(|number| format!("X-{number}: 1\r\n")).collect();
+    let many: String = (0..200)
+        .map(|number| format!("X-{number}: 1\r\n"))
+        .collect();
     let long = format!("X: {}\r\n", "y".repeat(100_000));
     for headers in [many, long] {
-        let request = format!("GET /api/v1/health HTTP/1.1\r\nHost: {}\r\n{headers}\r\n", served.address);
+        let request = format!(
+            "GET /api/v1/health HTTP/1.1\r\nHost: {}\r\n{headers}\r\n",
+            served.address
+        );
         let answer = served.raw(request.as_bytes());
         assert_eq!(answer.status, 431, "{}", answer.body);
     }
-    for garbage in [&b"\x16\x03\x01\x02\x00\x01"[..], b"GET\r\n\r\n", b"\0\0\0\0", b"GET / HTTP/9.9\r\n\r\n"] {
+    for garbage in [
+        &b"\x16\x03\x01\x02\x00\x01"[..],
+        b"GET\r\n\r\n",
+        b"\0\0\0\0",
+        b"GET / HTTP/9.9\r\n\r\n",
+    ] {
         let answer = served.raw(garbage);
-        assert!(answer.status == 0 || answer.status == 400, "{garbage:?}: {}", answer.status);
+        assert!(
+            answer.status == 0 || answer.status == 400,
+            "{garbage:?}: {}",
+            answer.status
+        );
     }
     assert_eq!(served.ask("GET /api/v1/health", &[], "").status, 200);
 }
@@ -188,7 +253,12 @@ fn heads_are_bounded_too() {
 fn every_answer_is_closed_to_other_pages() {
     let house = House::new();
     let served = Served::start(&house, &[]);
-    for path in ["GET /api/v1/health", "GET /api/v1/runs", "GET /nothing", "PUT /api/v1/health"] {
+    for path in [
+        "GET /api/v1/health",
+        "GET /api/v1/runs",
+        "GET /nothing",
+        "PUT /api/v1/health",
+    ] {
         let answer = served.ask(path, &[], "");
         for (name, value) in [
             ("x-content-type-options", "nosniff"),

@@ -134,7 +134,9 @@ struct MadeCode {
     responses((status = 200, body = Tokens), Problem))]
 async fn tokens(State(app): State<App>, may: MayAdmin) -> Result<Json<Tokens>, Problem> {
     let tokens = app.doorkeeper.access().tokens().await?;
-    let own = tokens.into_iter().filter(|token| token.user == may.identity.user);
+    let own = tokens
+        .into_iter()
+        .filter(|token| token.user == may.identity.user);
     Ok(Json(Tokens {
         tokens: own.map(Token::from).collect(),
     }))
@@ -150,7 +152,9 @@ async fn make_token(
     let name = named(&asked.name)?;
     let life = asked.expires_in_seconds.map(Duration::from_secs);
     let user = &may.identity.user;
-    let issued = app.doorkeeper.issue(name, user, asked.scope.into(), life, app.now());
+    let issued = app
+        .doorkeeper
+        .issue(name, user, asked.scope.into(), life, app.now());
     let issued = issued.await?;
     let made = MadeToken {
         token: issued.token.expose().to_owned(),
@@ -190,7 +194,9 @@ async fn make_code(
 ) -> Result<(StatusCode, Json<MadeCode>), Problem> {
     let name = named(&asked.name)?;
     let user = &may.identity.user;
-    let made = app.doorkeeper.code(name, user, asked.scope.into(), CODE_LIFE, app.now());
+    let made = app
+        .doorkeeper
+        .code(name, user, asked.scope.into(), CODE_LIFE, app.now());
     let code = made.await?;
     let made = MadeCode {
         code: code.text().expose().to_owned(),

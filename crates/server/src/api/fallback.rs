@@ -24,6 +24,20 @@ pub(super) async fn not_this_way() -> Problem {
     )
 }
 
+/// Whoever says that more will come than is taken is not waited for.
+pub(super) async fn in_bounds(limit: usize, request: Request, next: Next) -> Response {
+    let said = request.headers().get(header::CONTENT_LENGTH);
+    let said = said.and_then(|said| said.to_str().ok()?.parse::<u64>().ok());
+    match said {
+        Some(said) if said > limit as u64 => Problem::new(
+            ErrorCode::HttpTooLarge,
+            format!("the body is larger than {limit} bytes; send less at once"),
+        )
+        .into_response(),
+        _ => next.run(request).await,
+    }
+}
+
 /// The head of an answer must come in time; a stream behind it may go on.
 pub(super) async fn in_time(limit: Duration, request: Request, next: Next) -> Response {
     if request.headers().contains_key(header::UPGRADE) {

@@ -20,7 +20,7 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::app::App;
 use crate::auth::{authenticate, changing_needs_run};
 use crate::guard::{check_names, close_up, limit_strangers, name_request};
-use crate::problem::Problem;
+use crate::problem::Document;
 
 /// Everything, behind everything that guards it.
 pub(crate) fn router(app: App) -> Router {
@@ -43,7 +43,12 @@ pub(crate) fn router(app: App) -> Router {
         .fallback(fallback::nothing_here)
         .method_not_allowed_fallback(fallback::not_this_way)
         .layer(DefaultBodyLimit::max(limit))
-        .layer(from_fn(move |request, next| fallback::in_time(timeout, request, next)))
+        .layer(from_fn(move |request, next| {
+            fallback::in_bounds(limit, request, next)
+        }))
+        .layer(from_fn(move |request, next| {
+            fallback::in_time(timeout, request, next)
+        }))
         .layer(from_fn_with_state(app.clone(), check_names))
         .layer(from_fn(close_up))
         .layer(from_fn(name_request))
@@ -101,12 +106,15 @@ pub fn description() -> OpenApi {
     whole.merge(open().to_openapi());
     whole.merge(behind);
     let components = whole.components.get_or_insert_with(Default::default);
-    components.add_security_scheme("token", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
+    components.add_security_scheme(
+        "token",
+        SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)),
+    );
     let session = ApiKey::Cookie(ApiKeyValue::new("innkeeper_<port>"));
     components.add_security_scheme("session", SecurityScheme::ApiKey(session));
     components.schemas.insert(
         "Problem".to_owned(),
-        <Problem as utoipa::PartialSchema>::schema(),
+        <Document<'_> as utoipa::PartialSchema>::schema(),
     );
     whole
 }

@@ -106,7 +106,11 @@ async fn sign_in(
     }
     let now = app.now();
     app.rates.check_wrong(peer, now)?;
-    match app.doorkeeper.sign_in(&asked.name, asked.password, now).await? {
+    match app
+        .doorkeeper
+        .sign_in(&asked.name, asked.password, now)
+        .await?
+    {
         Some(paired) => Ok(came_in(&app, paired, true)),
         None => {
             app.rates.wrong(peer, now);
@@ -150,7 +154,10 @@ async fn who(State(app): State<App>, identity: Identity) -> Result<Json<Who>, Pr
 #[utoipa::path(delete, path = "/api/v1/session", tag = "session", operation_id = "signOut",
     responses((status = 204), Problem))]
 async fn sign_out(State(app): State<App>, identity: Identity) -> Result<Response, Problem> {
-    app.doorkeeper.access().revoke_token(&identity.token).await?;
+    app.doorkeeper
+        .access()
+        .revoke_token(&identity.token)
+        .await?;
     let cookie = session_cookie(None, app.names.port(), false);
     let cookie = cookie.map(|value| (header::SET_COOKIE, value));
     Ok((StatusCode::NO_CONTENT, AppendHeaders(cookie)).into_response())

@@ -70,15 +70,18 @@ fn cookie_name(port: u16) -> String {
 }
 
 /// No script reads it, no other site sends it. `None` takes it back.
-pub(crate) fn session_cookie(token: Option<&Secret>, port: u16, secure: bool) -> Option<HeaderValue> {
+pub(crate) fn session_cookie(
+    token: Option<&Secret>,
+    port: u16,
+    secure: bool,
+) -> Option<HeaderValue> {
     let (token, age) = match token {
         Some(token) => (token.expose(), SESSION_LIFE.as_secs()),
         None => ("", 0),
     };
     let secure = if secure { "; Secure" } else { "" };
     let name = cookie_name(port);
-    let text =
-        format!("{name}={token}; Path=/; HttpOnly; SameSite=Strict; Max-Age={age}{secure}");
+    let text = format!("{name}={token}; Path=/; HttpOnly; SameSite=Strict; Max-Age={age}{secure}");
     let mut value = HeaderValue::from_str(&text).ok()?;
     value.set_sensitive(true);
     Some(value)
@@ -104,12 +107,21 @@ mod tests {
             (&[("authorization", "Bearer t")][..], shown.clone()),
             (&[("authorization", "bearer  t ")], shown.clone()),
             (&[("authorization", "Basic t")], None),
-            (&[("sec-websocket-protocol", "innkeeper.v1, bearer.t")], shown.clone()),
+            (
+                &[("sec-websocket-protocol", "innkeeper.v1, bearer.t")],
+                shown.clone(),
+            ),
             (&[("cookie", "a=b; innkeeper_80=t")], brought.clone()),
             (&[("cookie", "a=b"), ("cookie", "innkeeper_80=t")], brought),
             (&[("cookie", "innkeeper_81=t")], None),
             (&[("cookie", "xinnkeeper_80=t")], None),
-            (&[("cookie", "innkeeper_80=other"), ("authorization", "Bearer t")], shown),
+            (
+                &[
+                    ("cookie", "innkeeper_80=other"),
+                    ("authorization", "Bearer t"),
+                ],
+                shown,
+            ),
             (&[], None),
         ] {
             assert_eq!(of(headers), expected, "{headers:?}");

@@ -33,7 +33,11 @@ impl Doorkeeper {
     }
 
     /// Whoever shows this token, if it opens the door now.
-    pub(crate) async fn admit(&self, text: &str, now: Timestamp) -> Result<Option<Identity>, Problem> {
+    pub(crate) async fn admit(
+        &self,
+        text: &str,
+        now: Timestamp,
+    ) -> Result<Option<Identity>, Problem> {
         let Some(shown) = Token::read(text) else {
             return Ok(None);
         };

@@ -67,7 +67,8 @@ pub(crate) async fn authenticate(
             "there is no token, or it is wrong, has expired or was revoked; send 'Authorization: Bearer …' with one that `innkeeper access token` made",
         )
     })?;
-    app.rates.check(&Client::Token(identity.token.clone()), now)?;
+    app.rates
+        .check(&Client::Token(identity.token.clone()), now)?;
     request.extensions_mut().insert(identity);
     Ok(next.run(request).await)
 }
@@ -78,7 +79,10 @@ pub(crate) async fn changing_needs_run(
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    if !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS) {
+    if !matches!(
+        *request.method(),
+        Method::GET | Method::HEAD | Method::OPTIONS
+    ) {
         identity.check(Scope::Run)?;
     }
     Ok(next.run(request).await)
@@ -95,40 +99,55 @@ impl FromRequestParts<App> for Identity {
     }
 }
 
-macro_rules! may {
-    ($(#[$doc:meta])* $name:ident, $scope:ident) => {
-        $(#[$doc])*
-        pub(crate) struct $name {
-            pub(crate) identity: Identity,
-            /// Theirs.
-            pub(crate) house: Arc<House>,
-        }
-
-        impl FromRequestParts<App> for $name {
-            type Rejection = Problem;
-
-            async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
-                let identity = Identity::from_request_parts(parts, app).await?;
-                identity.check(Scope::$scope)?;
-                let house = app.houses.of(&identity.user).await?;
-                Ok(Self { identity, house })
-            }
-        }
-    };
+/// Whoever may look.
+pub(crate) struct MayRead {
+    pub(crate) identity: Identity,
+    /// Theirs.
+    pub(crate) house: Arc<House>,
 }
 
-may!(
-    /// Whoever may look.
-    MayRead,
-    Read
-);
-may!(
-    /// Whoever may also start, steer and write.
-    MayRun,
-    Run
-);
-may!(
-    /// Whoever may also change what others may do.
-    MayAdmin,
-    Admin
-);
+/// Whoever may also start, steer and write.
+pub(crate) struct MayRun {
+    /// Theirs.
+    pub(crate) house: Arc<House>,
+}
+
+/// Whoever may also change what others may do.
+pub(crate) struct MayAdmin {
+    pub(crate) identity: Identity,
+}
+
+async fn admitted(parts: &mut Parts, app: &App, needed: Scope) -> Result<Identity, Problem> {
+    let identity = Identity::from_request_parts(parts, app).await?;
+    identity.check(needed)?;
+    Ok(identity)
+}
+
+impl FromRequestParts<App> for MayRead {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        let identity = admitted(parts, app, Scope::Read).await?;
+        let house = app.houses.of(&identity.user).await?;
+        Ok(Self { identity, house })
+    }
+}
+
+impl FromRequestParts<App> for MayRun {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        let identity = admitted(parts, app, Scope::Run).await?;
+        let house = app.houses.of(&identity.user).await?;
+        Ok(Self { house })
+    }
+}
+
+impl FromRequestParts<App> for MayAdmin {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        let identity = admitted(parts, app, Scope::Admin).await?;
+        Ok(Self { identity })
+    }
+}

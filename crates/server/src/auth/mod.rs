@@ -11,7 +11,7 @@ mod token;
 
 pub(crate) use credentials::{Means, session_cookie};
 pub use doorkeeper::{Doorkeeper, Paired};
-pub(crate) use identity::{authenticate, changing_needs_run};
 pub(crate) use identity::{Identity, MayAdmin, MayRead, MayRun};
+pub(crate) use identity::{authenticate, changing_needs_run};
 pub use password::{BadPassword, hash_password};
 pub use token::{NoChance, PairingCode, Token};

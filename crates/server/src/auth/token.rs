@@ -127,7 +127,12 @@ mod tests {
     fn what_is_no_token_is_none() {
         let token = Token::random().unwrap();
         let text = token.text().expose().to_owned();
-        let mut cases = vec![String::new(), "ink_".into(), text[4..].into(), format!("{text}A")];
+        let mut cases = vec![
+            String::new(),
+            "ink_".into(),
+            text[4..].into(),
+            format!("{text}A"),
+        ];
         cases.push(text.replace("ink_", "INK_"));
         cases.push("ink_ааааааа".into());
         cases.extend((1..text.len()).map(|end| text[..end].to_owned()));
@@ -141,10 +146,25 @@ mod tests {
         let code = PairingCode::random().unwrap();
         let text = code.text().expose().to_owned();
         assert_eq!(text.len(), 14);
-        for typed in [text.clone(), text.to_lowercase(), text.replace('-', ""), text.replace('-', " ")] {
-            assert_eq!(PairingCode::read(&typed).unwrap().hash(), code.hash(), "{typed}");
+        for typed in [
+            text.clone(),
+            text.to_lowercase(),
+            text.replace('-', ""),
+            text.replace('-', " "),
+        ] {
+            assert_eq!(
+                PairingCode::read(&typed).unwrap().hash(),
+                code.hash(),
+                "{typed}"
+            );
         }
-        for wrong in ["", "QK7M-2TRX-9ZP", "QK7M-2TRX-9ZPAA", "QK7M-2TRX-9ZP0", "QK7M-2TRX-9ZPé"] {
+        for wrong in [
+            "",
+            "QK7M-2TRX-9ZP",
+            "QK7M-2TRX-9ZPAA",
+            "QK7M-2TRX-9ZP0",
+            "QK7M-2TRX-9ZPé",
+        ] {
             assert!(PairingCode::read(wrong).is_none(), "{wrong}");
         }
     }

@@ -1,10 +1,10 @@
 //! Path, query and body of a request, and what is wrong with them: one message that names the place.
 
+use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
-use axum::Json;
 use innkeeper_protocol::ErrorCode;
 use serde::de::DeserializeOwned;
 
@@ -66,6 +66,8 @@ fn no_json(error: &JsonRejection, limit: usize) -> Problem {
 fn unreadable(place: &str, cause: &str) -> Problem {
     Problem::new(
         ErrorCode::HttpInvalidRequest,
-        format!("{place} cannot be read: {cause}; /api/v1/openapi.json describes what the operation takes"),
+        format!(
+            "{place} cannot be read: {cause}; /api/v1/openapi.json describes what the operation takes"
+        ),
     )
 }

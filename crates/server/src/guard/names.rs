@@ -25,7 +25,11 @@ pub(crate) struct Names {
 impl Names {
     pub(crate) fn new(bound: SocketAddr, hosts: &[String], origins: &[String]) -> Self {
         let port = bound.port();
-        let here = ["localhost".to_owned(), "127.0.0.1".to_owned(), "[::1]".to_owned()];
+        let here = [
+            "localhost".to_owned(),
+            "127.0.0.1".to_owned(),
+            "[::1]".to_owned(),
+        ];
         let bound_to = match bound.ip() {
             // It has no name of its own: others must be given.
             ip if ip.is_unspecified() => None,
@@ -139,7 +143,9 @@ pub(crate) async fn check_names(
     let host = app.names.check_host(request.headers())?;
     let asker = app.names.check_origin(request.headers(), host)?;
     let is_preflight = *request.method() == Method::OPTIONS
-        && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+        && request
+            .headers()
+            .contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
     request.extensions_mut().insert(asker.clone());
     let mut response = match is_preflight {
         true => StatusCode::NO_CONTENT.into_response(),
@@ -152,11 +158,23 @@ pub(crate) async fn check_names(
         }
         for (name, value) in [
             (header::VARY, "origin"),
-            (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PUT, PATCH, DELETE"),
-            (header::ACCESS_CONTROL_ALLOW_HEADERS, "authorization, content-type, last-event-id, if-match"),
-            (header::ACCESS_CONTROL_EXPOSE_HEADERS, "x-request-id, retry-after, etag"),
+            (
+                header::ACCESS_CONTROL_ALLOW_METHODS,
+                "GET, POST, PUT, PATCH, DELETE",
+            ),
+            (
+                header::ACCESS_CONTROL_ALLOW_HEADERS,
+                "authorization, content-type, last-event-id, if-match",
+            ),
+            (
+                header::ACCESS_CONTROL_EXPOSE_HEADERS,
+                "x-request-id, retry-after, etag",
+            ),
             (header::ACCESS_CONTROL_MAX_AGE, "600"),
-            (header::HeaderName::from_static("cross-origin-resource-policy"), "cross-origin"),
+            (
+                header::HeaderName::from_static("cross-origin-resource-policy"),
+                "cross-origin",
+            ),
         ] {
             headers.insert(name, HeaderValue::from_static(value));
         }

@@ -17,8 +17,11 @@ pub(crate) async fn name_request(request: Request, next: Next) -> Response {
     let route = route.map_or("", MatchedPath::as_str).to_owned();
     let span = tracing::info_span!("request", %id, method = %request.method(), route);
     let mut response = next.run(request).instrument(span.clone()).await;
-    let code = response.extensions().get::<Told>().map(|told| told.0.clone());
-    tracing::info!(parent: &span, status = response.status().as_u16(), code = code.as_deref(), "answered");
+    let code = response
+        .extensions()
+        .get::<Told>()
+        .map(|told| told.0.as_str());
+    tracing::info!(parent: &span, status = response.status().as_u16(), code, "answered");
     if let Ok(id) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(HEADER, id);
     }

@@ -195,7 +195,9 @@ impl Connection {
         if self.subscriptions.len() >= MAX_SUBSCRIPTIONS {
             return Err(Problem::new(
                 ErrorCode::HttpRateLimited,
-                format!("one connection follows at most {MAX_SUBSCRIPTIONS} runs; unsubscribe from some first"),
+                format!(
+                    "one connection follows at most {MAX_SUBSCRIPTIONS} runs; unsubscribe from some first"
+                ),
             ));
         }
         let run = RunId::new(asked.run_id);
@@ -204,7 +206,13 @@ impl Connection {
         let number = self.last;
         let (house, mouth) = (self.house.clone(), mouth.clone());
         let task = self.following.spawn(async move {
-            let events = follow(house.clone(), run.clone(), asked.after_seq, number, mouth.clone());
+            let events = follow(
+                house.clone(),
+                run.clone(),
+                asked.after_seq,
+                number,
+                mouth.clone(),
+            );
             match asked.live {
                 false => events.await,
                 true => {

@@ -28,7 +28,13 @@ pub(super) async fn follow(house: Arc<House>, run: RunId, after: u64, number: u6
             Followed::Events(events) => {
                 for event in events {
                     last = event.seq;
-                    let told = told("run.event", Told { subscription: number, event: &event });
+                    let told = told(
+                        "run.event",
+                        Told {
+                            subscription: number,
+                            event: &event,
+                        },
+                    );
                     if mouth.say(told).await.is_err() {
                         return;
                     }

@@ -16,7 +16,9 @@ pub(super) async fn run(command: &str, dto: Dto, house: &House) -> Result<Value,
         "resolve_agent_persistent_state_metadata_update" => {
             let asked: Metadata = dto.read()?;
             let error = asked.error.map(words);
-            let resolved = house.agents.resolve_metadata(&asked.run_id, &asked.update_id, error);
+            let resolved = house
+                .agents
+                .resolve_metadata(&asked.run_id, &asked.update_id, error);
             resolved.await?;
             Ok(Value::Null)
         }
@@ -56,7 +58,9 @@ async fn commit(asked: Commit, house: &House) -> Result<Value, Problem> {
             ));
         }
     };
-    let resolved = house.agents.resolve_commit(&asked.run_id, &asked.commit_id, answer);
+    let resolved = house
+        .agents
+        .resolve_commit(&asked.run_id, &asked.commit_id, answer);
     resolved.await?;
     Ok(Value::Null)
 }

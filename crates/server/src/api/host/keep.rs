@@ -30,7 +30,12 @@ pub(super) async fn run(command: &str, dto: Dto, house: &House) -> Result<Value,
         "prune_agent_chat_persistent_states" => {
             let asked: Prune = dto.read()?;
             let chat = asked.chat.name();
-            told(house.agents.prune_chat_states(&chat, &asked.candidate_state_ids).await?)
+            told(
+                house
+                    .agents
+                    .prune_chat_states(&chat, &asked.candidate_state_ids)
+                    .await?,
+            )
         }
         "copy_agent_chat_persistent_states" => {
             let asked: Copy = dto.read()?;

@@ -116,9 +116,8 @@ struct Dto(Value);
 
 impl Dto {
     fn read<T: DeserializeOwned>(self) -> Result<T, Problem> {
-        serde_json::from_value(self.0).map_err(|error| {
-            Problem::new(ErrorCode::AgentValidationError, format!("dto: {error}"))
-        })
+        serde_json::from_value(self.0)
+            .map_err(|error| Problem::new(ErrorCode::AgentValidationError, format!("dto: {error}")))
     }
 }
 
@@ -143,7 +142,10 @@ mod tests {
     #[test]
     fn no_command_is_there_twice() {
         for (at, (name, _)) in COMMANDS.iter().enumerate() {
-            assert!(COMMANDS[..at].iter().all(|(other, _)| other != name), "{name}");
+            assert!(
+                COMMANDS[..at].iter().all(|(other, _)| other != name),
+                "{name}"
+            );
         }
     }
 }

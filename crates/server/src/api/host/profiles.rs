@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use innkeeper_agent::profile::{
-    PresetRef, ProfileError, Profiles, RepairAction, Unseen,
-};
+use innkeeper_agent::profile::{PresetRef, ProfileError, Profiles, RepairAction, Unseen};
 use innkeeper_protocol::Locale;
 use innkeeper_tools::{ProjectId, UserId};
 use serde::Deserialize;

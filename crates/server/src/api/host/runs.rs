@@ -25,24 +25,41 @@ pub(super) async fn run(command: &str, dto: Dto, house: &House) -> Result<Value,
         "submit_agent_run_guidance" => {
             let asked: Guidance = dto.read()?;
             let client_id = asked.client_guidance_id;
-            told(house.agents.guide(&asked.run_id, &asked.text, client_id).await?)
+            told(
+                house
+                    .agents
+                    .guide(&asked.run_id, &asked.text, client_id)
+                    .await?,
+            )
         }
         "list_agent_runs" => list(dto.read()?, house).await,
         "read_agent_run_events" => events(dto.read()?, house).await,
         "read_agent_workspace_file" => {
             let asked: OfFile = dto.read()?;
-            told(house.agents.read_workspace_file(&asked.run_id, &asked.path).await?)
+            told(
+                house
+                    .agents
+                    .read_workspace_file(&asked.run_id, &asked.path)
+                    .await?,
+            )
         }
         "read_agent_model_turn" => {
             let asked: Turn = dto.read()?;
             let invocation = asked.invocation_id.unwrap_or_else(InvocationId::root);
             let reader = house.agents.reader();
-            let turn = reader.model_turn_of(&asked.run_id, &invocation, asked.round, asked.max_chars);
+            let turn =
+                reader.model_turn_of(&asked.run_id, &invocation, asked.round, asked.max_chars);
             told(turn.await?)
         }
         "read_agent_task_detail" => {
             let asked: OfTask = dto.read()?;
-            told(house.agents.reader().task_detail(&asked.run_id, &asked.task_id).await?)
+            told(
+                house
+                    .agents
+                    .reader()
+                    .task_detail(&asked.run_id, &asked.task_id)
+                    .await?,
+            )
         }
         "resume_agent_run" => resume(dto.read()?, house).await,
         "fork_agent_run" => fork(dto.read()?, house).await,
@@ -180,7 +197,11 @@ async fn list(asked: Option<List>, house: &House) -> Result<Value, Problem> {
     let page = house.agents.list(&filter).await?;
     // A stable id may be shared by two files of a branched chat.
     let is_meant = |chat: &Value| asked.chat_ref.as_ref().is_none_or(|wanted| wanted == chat);
-    let runs: Vec<_> = page.runs.iter().filter(|run| is_meant(&run.chat_ref)).collect();
+    let runs: Vec<_> = page
+        .runs
+        .iter()
+        .filter(|run| is_meant(&run.chat_ref))
+        .collect();
     let mut result = json!({ "runs": runs });
     if let Some(next) = page.next {
         result["nextCursor"] = told(next)?;
@@ -238,7 +259,9 @@ async fn resume(asked: Resume, house: &House) -> Result<Value, Problem> {
     let guidance = asked.revision.and_then(|revision| revision.guidance);
     let after = house.agents.record(&asked.run_id).await?.last_seq;
     let rounds = asked.additional_rounds;
-    let resumed = house.agents.resume(&asked.run_id, rounds, guidance.as_deref());
+    let resumed = house
+        .agents
+        .resume(&asked.run_id, rounds, guidance.as_deref());
     let mut handle = told(resumed.await?)?;
     handle["afterSeq"] = after.into();
     Ok(handle)

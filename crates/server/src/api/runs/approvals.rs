@@ -32,7 +32,12 @@ struct Waiting {
 #[utoipa::path(get, path = "/api/v1/approvals", tag = "runs", operation_id = "listApprovals",
     responses((status = 200, body = shape::PendingApprovals), Problem))]
 async fn all(may: MayRead) -> Result<Json<Waiting>, Problem> {
-    let approvals = may.house.agents.reader().pending_approvals(None, jiff::Timestamp::now()).await?;
+    let approvals = may
+        .house
+        .agents
+        .reader()
+        .pending_approvals(None, jiff::Timestamp::now())
+        .await?;
     Ok(Json(Waiting { approvals }))
 }
 

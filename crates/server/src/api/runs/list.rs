@@ -64,7 +64,10 @@ async fn list(may: MayRead, QueryOf(query): QueryOf<Query>) -> Result<Json<Page>
 fn filter(query: Query) -> Result<RunFilter, Problem> {
     let wrong = |message: String| Problem::new(ErrorCode::HttpInvalidRequest, message);
     let statuses = query.statuses.as_deref().unwrap_or_default();
-    let statuses = statuses.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let statuses = statuses
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty());
     let statuses: Result<Vec<RunStatus>, Problem> = statuses
         .map(|name| {
             let parsed = serde_json::from_value(name.into());

@@ -6,8 +6,8 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::Stream;
-use innkeeper_store::journal::{Followed, Follower};
 use innkeeper_protocol::event::RunId;
+use innkeeper_store::journal::{Followed, Follower};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::IntoParams;
@@ -85,7 +85,10 @@ impl Told {
                 Followed::Events(events) => {
                     let events = events.iter().rev().map(|event| {
                         let text = serde_json::to_string(&**event).unwrap_or_default();
-                        Event::default().event("event").id(event.seq.to_string()).data(text)
+                        Event::default()
+                            .event("event")
+                            .id(event.seq.to_string())
+                            .data(text)
                     });
                     self.waiting.extend(events);
                 }
