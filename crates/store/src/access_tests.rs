@@ -130,7 +130,7 @@ async fn a_new_password_and_a_removal_shut_out_whoever_came_in_before() {
             .await
             .unwrap()
     );
-    assert_eq!(access.tokens().await.unwrap(), [kept.clone()]);
+    assert_eq!(access.tokens().await.unwrap(), std::slice::from_ref(&kept));
     assert_eq!(
         access.person("mei").await.unwrap().unwrap().password,
         "second"
