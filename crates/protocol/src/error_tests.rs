@@ -18,7 +18,8 @@ fn names_are_dotted_unique_and_read_back() {
                 "worldinfo",
                 "skill",
                 "model",
-                "commit"
+                "commit",
+                "http"
             ]
             .contains(&group),
             "{name}"

@@ -252,7 +252,7 @@ async fn what_can_be_read_of_a_torn_file_is_saved() {
         // As much as leaves the first page of every table, empty ones too: without them SQLite reads none.
         ("two fifths of it".to_owned(), cut(pages * 2 / 5 * PAGE)),
     ];
-    for page in (1..pages).step_by(11) {
+    for page in (1..pages - 1).step_by(11) {
         tears.push((format!("page {page}"), overwrite(page, 0x5a)));
         tears.push((format!("zeros at {page}"), overwrite(page + 1, 0)));
     }
