@@ -73,7 +73,6 @@ function createServer() {
     /** Lets it in, token or not. */
     async open() {
       this.onopen();
-      if (this.requests('hello').length > 0) this.answer('hello', {});
       await settle(1);
     }
     break() {
@@ -121,11 +120,10 @@ test('a run is followed over the socket', async () => {
   assert.equal(sockets.length, 0);
   const stop = follow(3);
   assert.equal(last().url, 'wss://inn/api/v1/ws');
-  assert.equal(last().protocols, undefined);
+  assert.deepEqual(last().protocols, ['innkeeper.v1', 'bearer.t']);
   await last().open();
   assert.deepEqual(last().sent, [
-    { jsonrpc: '2.0', id: 1, method: 'hello', params: { token: 't' } },
-    { jsonrpc: '2.0', id: 2, method: 'run.subscribe', params: { runId: 'run_1', afterSeq: 3 } },
+    { jsonrpc: '2.0', id: 1, method: 'run.subscribe', params: { runId: 'run_1', afterSeq: 3 } },
   ]);
   last().answer('run.subscribe', { subscription: 's1' });
   await settle();
@@ -265,7 +263,7 @@ test('a run that cannot be followed is told of, and over', async () => {
   const { follow, last, told } = live();
   follow();
   await last().open();
-  last().say({ id: 2, error: { code: -32000, message: 'no', data: { code: 'agent.not_found', detail: 'no run' } } });
+  last().say({ id: 1, error: { code: -32000, message: 'no', data: { code: 'agent.not_found', detail: 'no run' } } });
   await settle();
   assert.deepEqual(told, ['agent.not_found', 'end']);
 });
@@ -279,17 +277,6 @@ test('a connection that never comes about is given up', async () => {
   }
   assert.deepEqual(told, ['unavailable']);
   assert.deepEqual(clock.waits(), []);
-});
-
-test('who is not let in polls', async () => {
-  const { follow, last, told } = live();
-  follow();
-  last().onopen();
-  assert.deepEqual(last().requests('run.subscribe'), []);
-  last().say({ id: 1, error: { code: -32001, message: 'no', data: { code: 'agent.unauthorized' } } });
-  await settle();
-  assert.deepEqual(told, ['unavailable']);
-  assert.equal(last().isClosed, true);
 });
 
 test('a turn is followed while it is written', async () => {

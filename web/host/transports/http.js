@@ -39,8 +39,7 @@ export function createHttpTransport({ baseUrl = '', token, fetch, WebSocket, tim
   const socket =
     typeof Socket === 'function'
       ? createSocket({
-          open: () => new Socket(socketUrl(base), ...(protocols ? [protocols] : [])),
-          hello: token ? { token } : undefined,
+          open: () => new Socket(socketUrl(base), protocols ?? protocolsFor(token)),
           clock,
           random: random ?? Math.random,
         })
@@ -78,6 +77,11 @@ function parse(text) {
 function refusal(status, value, text) {
   if (isObject(value) && (isCode(value.code) || value.detail || value.title)) return fromProblem(value, status);
   return fromProblem({ detail: typeof value === 'string' ? value : text.slice(0, 500) || `HTTP ${status}` }, status);
+}
+
+// Pages cannot send headers with a WebSocket, and a token does not belong into an address.
+function protocolsFor(token) {
+  return token ? ['innkeeper.v1', `bearer.${token}`] : ['innkeeper.v1'];
 }
 
 function socketUrl(base) {

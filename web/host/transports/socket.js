@@ -9,10 +9,9 @@ const LONGEST_WAIT_MS = 30_000;
 const HOPELESS_AFTER = 3;
 
 /**
- * @param {{ open: () => WebSocket, hello?: object, clock: object, random: () => number }} parts
- *   `hello`: said first. Pages cannot send headers with a WebSocket, and a token does not belong into an address.
+ * @param {{ open: () => WebSocket, clock: object, random: () => number }} parts
  */
-export function createSocket({ open, hello, clock, random }) {
+export function createSocket({ open, clock, random }) {
   const calls = new Map();
   const notified = new Map();
   const requested = new Map();
@@ -34,22 +33,13 @@ export function createSocket({ open, hello, clock, random }) {
       return void broken();
     }
     ws = mine;
-    mine.onopen = () => mine === ws && void greet(mine);
+    mine.onopen = () => mine === ws && greeted();
     mine.onmessage = ({ data }) => mine === ws && receive(data);
     mine.onerror = () => {};
     mine.onclose = () => mine === ws && broken();
   }
 
-  async function greet(mine) {
-    try {
-      if (hello) await request('hello', hello);
-    } catch (error) {
-      // Who is not let in need not knock again; what was cut off is opened again.
-      if (mine !== ws || error.code === 'transport.closed') return;
-      for (const user of [...users]) user.hopeless?.();
-      return;
-    }
-    if (mine !== ws) return;
+  function greeted() {
     isOpen = wasOpen = true;
     for (const user of [...users]) user.opened();
   }
