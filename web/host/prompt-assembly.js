@@ -12,6 +12,7 @@ const PAYLOAD_NAMES = ['chatCompletionPayload', 'chat_completion_payload', 'gene
 
 /** @param {{ backend: object, tavern: () => object | undefined }} parts */
 export function createPromptAssembly({ backend, tavern }) {
+  const presetOf = createPresetReader(tavern);
   return {
     async prepare(input) {
       objectInput(input, 'promptAssembly.prepare', 'agent.frozen_run_input_snapshot_required');
@@ -51,8 +52,9 @@ export function createPromptAssembly({ backend, tavern }) {
     },
   };
 
-  async function built(request, frozen) {
+  async function built(asked, frozen) {
     const assemble = tavern()?.assemblePrompt;
+    const request = isObject(asked.settings) ? asked : { ...asked, settings: presetOf(asked.preset) };
     if (typeof assemble !== 'function') return buildPayload({ ...request, frozenRunInputSnapshot: frozen });
     const payload = await assemble({ ...request, frozenRunInputSnapshot: frozen });
     if (!isObject(payload) || !Array.isArray(payload.messages)) {
@@ -60,6 +62,17 @@ export function createPromptAssembly({ backend, tavern }) {
     }
     return payload;
   }
+}
+
+/** A preset is the tavern's: the backend knows it by name only. */
+function createPresetReader(tavern) {
+  return function presetOf(preset) {
+    if (!isObject(preset)) return undefined;
+    const manager = tavern()?.getPresetManager?.(preset.apiId);
+    const found = manager?.getCompletionPresetByName?.(preset.name);
+    if (isObject(found)) return found;
+    throw invalid(`the tavern has no preset '${preset.name}' of '${preset.apiId}'`, 'agent.profile_preset_missing');
+  };
 }
 
 function frozenSnapshot(value) {

@@ -10,6 +10,7 @@ use innkeeper_agent::{
     AgentRuntime, EngineModels, chat, delegation, recall, skills, state, workspace,
 };
 use innkeeper_engine::{EngineOptions, ExecutionEngine, NodeManager};
+use innkeeper_models::Models;
 use innkeeper_protocol::Locale;
 use innkeeper_protocol::event::RunId;
 use innkeeper_sandbox::{Sandbox, SandboxOptions};
@@ -47,6 +48,15 @@ pub(crate) struct Platform {
 impl Platform {
     /// Everything that is in the house, as it is now.
     pub(crate) async fn open(home: &Home, approver: Arc<dyn Approver>) -> Result<Self, Failure> {
+        Self::open_with(home, approver, |models| models).await
+    }
+
+    /// The same, with models that the settings do not know of.
+    pub(crate) async fn open_with(
+        home: &Home,
+        approver: Arc<dyn Approver>,
+        more: impl FnOnce(Models) -> Models + Send,
+    ) -> Result<Self, Failure> {
         home.create()?;
         let settings = Settings::read(&home.file(settings::FILE))?;
         let unusable = |why: &dyn std::fmt::Display| {
@@ -83,7 +93,7 @@ impl Platform {
         register_builtins(&tools, settings.http.clone(), code, &workspaces)
             .map_err(|error| unusable(&error))?;
         let engine_models =
-            EngineModels::new(models.models, models.redactor).on_default(Arc::new({
+            EngineModels::new(more(models.models), models.redactor).on_default(Arc::new({
                 let tally = tally.clone();
                 move |model| {
                     if model == REHEARSAL {
@@ -133,15 +143,20 @@ impl Platform {
         })?)
     }
 
-    pub(crate) fn served(&self, agents: AgentRuntime) -> innkeeper_server::House {
-        innkeeper_server::House {
+    pub(crate) fn served(
+        &self,
+        agents: AgentRuntime,
+        clients: innkeeper_server::Clients,
+    ) -> innkeeper_server::HouseParts {
+        innkeeper_server::HouseParts {
             home: self.home.clone(),
             tools: self.tools.clone(),
             plugins: self.plugins.clone(),
             workflows: self.workflows.clone(),
             agents,
             budget: self.budget.clone(),
-            retention: self.retention,
+            settings: Arc::new(settings::SettingsFile(self.home.join(settings::FILE))),
+            clients,
         }
     }
 

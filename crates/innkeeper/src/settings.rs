@@ -7,6 +7,7 @@ mod models;
 mod plain;
 mod retention;
 mod scripts;
+mod write;
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -21,6 +22,7 @@ use toml::de::{DeTable, DeValue};
 
 pub(crate) use self::models::{ModelSettings, is_rehearsal, no_name};
 pub(crate) use self::scripts::Scripts;
+pub(crate) use self::write::SettingsFile;
 use crate::failure::{Said, SettingsFault, Spot, cause, shown};
 use crate::limits::MAX_SETTINGS_BYTES;
 

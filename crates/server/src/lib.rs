@@ -5,6 +5,8 @@
 //! - `guard/` is what every request passes before anything is done for it: Host, Origin, rate, size. `auth/` is who
 //!   somebody is and how far they may go. `api/` is what can be asked for, one file a subject. `live/` is what is told
 //!   while it happens.
+//! - `chats/` are those that the house keeps itself, `publisher/` sees to what runs ask of their host, `clients.rs` and `extensions.rs`
+//!   are what the other end of a socket can be asked for.
 //! - A [`House`] is all that belongs to one person; where there are several people, each has a house of their own, so
 //!   that nobody sees another's. [`Houses`] finds it.
 //!
@@ -13,6 +15,10 @@
 mod api;
 mod app;
 pub mod auth;
+mod chats;
+mod client_model;
+mod clients;
+mod extensions;
 mod guard;
 mod house;
 pub mod limits;
@@ -20,10 +26,15 @@ mod listen;
 mod live;
 mod options;
 mod problem;
+mod publisher;
 mod server;
+mod settings;
 
 pub use api::description;
-pub use house::{House, Houses, OneHouse};
+pub use client_model::CLIENT_MODELS;
+pub use clients::Clients;
+pub use house::{House, HouseParts, Houses, OneHouse};
 pub use options::{BadOptions, Bounds, ServerOptions};
 pub use problem::Problem;
 pub use server::Server;
+pub use settings::HouseSettings;

@@ -43,6 +43,27 @@ pub const MAX_PASSWORD_BYTES: usize = 1_024;
 /// Passwords that are checked side by side: each takes some 20 MB for some tens of milliseconds.
 pub const MAX_PASSWORD_CHECKS: usize = 2;
 
+// Chats of the house.
+
+/// Messages that are read at once, and that are looked at to find what a run has written.
+pub const CHAT_PAGE: usize = 200;
+/// The newest messages of a chat that a run begins with.
+pub const MAX_CHAT_PROMPT_MESSAGES: u64 = 2_000;
+/// Times that a publication is tried where somebody else writes to the chat meanwhile.
+pub const MAX_PUBLISH_TRIES: usize = 20;
+/// Events at the end of a run that are looked at for what it still asks of its host.
+pub const HOST_PAGE: usize = 500;
+/// Pause before a run that goes on, or could not be read, is followed again.
+pub const FOLLOW_AGAIN_AFTER: Duration = Duration::from_millis(100);
+
+// Files.
+
+/// What a folder tells of at once.
+pub const MAX_FILE_ENTRIES: usize = 2_000;
+pub const MAX_FILE_READ_BYTES: u64 = 64 * 1024 * 1024;
+/// Largest file of a plugin's page.
+pub const MAX_ASSET_BYTES: u64 = 16 * 1024 * 1024;
+
 // Live.
 
 /// The largest message that a client may send over a WebSocket.
@@ -54,3 +75,14 @@ pub const MAX_UNSAID: usize = 64;
 pub const SOCKET_PING_EVERY: Duration = Duration::from_secs(20);
 /// A client that answers no ping for so long is gone.
 pub const SOCKET_IDLE_TIMEOUT: Duration = Duration::from_secs(75);
+/// Calls to one client that wait for an answer.
+pub const MAX_CALLS_TO_CLIENT: usize = 64;
+/// How long a client may take to save a message.
+pub const COMMIT_CALL_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a client may take for an answer of its model, and for one call of a tool that it brings.
+pub const GENERATE_CALL_TIMEOUT: Duration = Duration::from_secs(10 * 60);
+/// Channels of one connection, and tools that extensions bring to one house.
+pub const MAX_CHANNELS: usize = 256;
+pub const MAX_EXTENSION_TOOLS: usize = 1_000;
+/// Chats that one client looks after.
+pub const MAX_SERVED_CHATS: usize = 1_000;

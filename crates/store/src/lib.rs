@@ -8,7 +8,7 @@
 //! - [`AuditLog`] is only ever added to, and its records are chained, so that tampering shows. An [`OpenCall`] is
 //!   written down before it runs, so that not even a crash leaves a call without a record.
 //! - [`Grants`] are the answers "always"; [`Requests`] make a request with an id take effect once.
-//! - [`Access`] is who may come in over the network.
+//! - [`Access`] is who may come in over the network; [`Chats`] are those that the house keeps itself.
 //! - [`EventBus`] tells whoever listens; [`LocalBus`] does so within one process.
 //!
 //! What is logged, allowed or asked for is decided above; nothing here knows tools or policies.
@@ -19,6 +19,8 @@ mod audit_chain;
 mod audit_past;
 mod audit_verify;
 mod bus;
+mod chat_changes;
+mod chats;
 mod content;
 mod control;
 mod database;
@@ -48,6 +50,10 @@ pub use audit::{AuditDecision, AuditEntry, AuditFilter, AuditLog, AuditOutcome, 
 pub use audit_past::PastCall;
 pub use audit_verify::{BrokenLink, Tampering, Verification};
 pub use bus::{BusError, BusEvent, Delivery, EventBus, EventSource, Received, Subscription};
+pub use chats::{
+    ChatCursor, ChatEdit, ChatEdited, ChatFilter, ChatKind, ChatPlace, ChatRecord, ChatValue,
+    Chats, MessageChange, NewChat,
+};
 pub use content::{Blob, BlobId, Contents, Swept, Tree, TreeFile, TreeId};
 pub use control::{Control, ControlMessage};
 pub use error::StoreError;

@@ -186,6 +186,23 @@ pub const MAX_CONTROL_READ: i64 = 100;
 /// How often it is looked for messages of other processes.
 pub const CONTROL_POLL: Duration = Duration::from_millis(250);
 
+// Chats of the house.
+
+pub const MAX_CHATS: u64 = 100_000;
+pub const MAX_CHAT_MESSAGES: u64 = 100_000;
+/// Largest message, as JSON, with all its swipes.
+pub const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
+pub const MAX_CHAT_METADATA_BYTES: usize = 4 * 1024 * 1024;
+/// Values beside one chat, and the largest, as JSON.
+pub const MAX_CHAT_VALUES: u64 = 10_000;
+pub const MAX_CHAT_VALUE_BYTES: usize = 1024 * 1024;
+/// Changes of messages in one edit.
+pub const MAX_CHAT_EDITS: usize = 1_000;
+/// Chats, messages and keys in an answer.
+pub const MAX_CHATS_READ: usize = 500;
+pub const MAX_CHAT_MESSAGES_READ: usize = 1_000;
+pub const MAX_CHAT_KEYS_READ: i64 = 10_000;
+
 // Checking and repairing.
 
 /// Messages that SQLite gives of what it finds wrong.

@@ -21,6 +21,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0008_retention.sql"),
     include_str!("../migrations/0009_worlds.sql"),
     include_str!("../migrations/0010_access.sql"),
+    include_str!("../migrations/0011_chats.sql"),
 ];
 
 /// "INNK": whose file this is.

@@ -14,7 +14,7 @@ use crate::tasks::SqliteTasks;
 use crate::worlds::SqliteWorlds;
 use crate::writer::Writer;
 use crate::{
-    Access, AuditLog, Contents, Control, Grants, HomeLock, Requests, StateStore, StoreError,
+    Access, AuditLog, Chats, Contents, Control, Grants, HomeLock, Requests, StateStore, StoreError,
     TaskStore, WorldStore,
 };
 
@@ -26,6 +26,7 @@ struct Rooms {
     audit: AuditLog,
     grants: Grants,
     access: Access,
+    chats: Chats,
     requests: Requests,
     journal: SqliteJournal,
     contents: SqliteContents,
@@ -111,6 +112,10 @@ impl Store {
                 database: database.clone(),
                 writer: writer.clone(),
             },
+            chats: Chats {
+                database: database.clone(),
+                writer: writer.clone(),
+            },
             requests: Requests::new(database.clone(), writer.clone(), owner.clone()),
             states: SqliteStates {
                 database: database.clone(),
@@ -148,6 +153,11 @@ impl Store {
     /// Who may come in over the network.
     pub fn access(&self) -> &Access {
         &self.0.access
+    }
+
+    /// Those that the house keeps itself.
+    pub fn chats(&self) -> &Chats {
+        &self.0.chats
     }
 
     pub fn requests(&self) -> &Requests {

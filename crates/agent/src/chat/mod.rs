@@ -17,6 +17,7 @@ use crate::workspace::Workspaces;
 
 pub use message::{ChatFault, ChatMessage, ChatView, Role};
 pub use prefix::{PrefixFault, input_prefix};
+pub use search::{SearchQuery, search_messages};
 
 /// `chat.search`, `chat.read_messages`, `worldinfo.read_activated`, ready to be registered.
 pub fn tools(workspaces: &Workspaces) -> Vec<Tool> {

@@ -1,7 +1,5 @@
 //! `chat.search`: which messages speak of something, the best first.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use innkeeper_protocol::{ErrorCode, ToolDefinition};
 use innkeeper_tools::builtin::text::count;
@@ -76,42 +74,72 @@ struct Asked {
     scanned: usize,
 }
 
+/// What to look for, as it was asked.
+#[derive(Debug, Clone, Default)]
+pub struct SearchQuery<'a> {
+    pub query: &'a str,
+    pub limit: Option<i64>,
+    pub role: Option<Role>,
+    /// The first message to look at, and the last.
+    pub first: Option<u64>,
+    pub last: Option<u64>,
+    /// How many, from the newest on.
+    pub scanned: Option<i64>,
+}
+
+/// `chat.search` in a chat as a host keeps it.
+pub fn search_messages(lines: &[Json], query: &SearchQuery<'_>) -> Result<Vec<Json>, ToolError> {
+    let asked = Asked::new(query)?;
+    let view = ChatView::of_snapshot(lines)
+        .map_err(|fault| ToolError::invalid(fault.to_string()).because(fault.reason()))?;
+    Ok(look(&asked, &view))
+}
+
 impl Asked {
     fn of(call: &Invocation) -> Result<Self, ToolError> {
+        let given = |name: &str| number(call.arguments.get(name));
+        let index = |name: &str| given(name).map(|index| u64::try_from(index).unwrap_or_default());
+        Self::new(&SearchQuery {
+            query: text(call, "query").unwrap_or_default(),
+            limit: given("limit"),
+            role: text(call, "role").and_then(Role::parse),
+            first: index("start_message"),
+            last: index("end_message"),
+            scanned: given("scan_limit"),
+        })
+    }
+
+    fn new(asked: &SearchQuery<'_>) -> Result<Self, ToolError> {
         let invalid = |reason: &str, message: String| {
             Err(fault(ErrorCode::ToolInvalidArguments, reason, message))
         };
-        let query = text(call, "query").unwrap_or_default();
-        if query.chars().nth(MAX_QUERY_CHARS).is_some() {
+        if asked.query.chars().nth(MAX_QUERY_CHARS).is_some() {
             let message = format!("query is at most {MAX_QUERY_CHARS} characters long");
             return invalid("chat.search_query_too_long", message);
         }
-        let Some(query) = Query::new(query) else {
+        let Some(query) = Query::new(asked.query) else {
             let message = "query is empty: give the words to look for".to_owned();
             return invalid("chat.search_query_empty", message);
         };
-        let given = |name: &str| number(call.arguments.get(name));
-        let limit = given("limit").unwrap_or(SEARCH_HITS);
+        let limit = asked.limit.unwrap_or(SEARCH_HITS);
         if !(1..=MAX_SEARCH_HITS).contains(&limit) {
             let message = format!("limit is 1 to {MAX_SEARCH_HITS}");
             return invalid("chat.search_limit_invalid", message);
         }
-        let index = |name: &str, default: usize| {
-            given(name).map_or(default, |index| usize::try_from(index).unwrap_or_default())
-        };
-        let scanned = given("scan_limit").unwrap_or(MAX_SCANNED_MESSAGES);
+        let place = |place: u64| usize::try_from(place).unwrap_or(usize::MAX);
+        let scanned = asked.scanned.unwrap_or(MAX_SCANNED_MESSAGES);
         Ok(Self {
             query,
             limit: usize::try_from(limit).unwrap_or(1),
-            role: text(call, "role").and_then(Role::parse),
-            first: index("start_message", 0),
-            last: index("end_message", usize::MAX),
+            role: asked.role,
+            first: asked.first.map_or(0, place),
+            last: asked.last.map_or(usize::MAX, place),
             scanned: usize::try_from(scanned.clamp(1, MAX_SCANNED_MESSAGES)).unwrap_or(1),
         })
     }
 }
 
-fn look(asked: &Asked, chat: &Arc<ChatView>) -> Vec<Json> {
+fn look(asked: &Asked, chat: &ChatView) -> Vec<Json> {
     let messages = chat.messages().iter().enumerate().rev();
     let mut hits: Vec<_> = messages
         .filter(|(index, _)| (asked.first..=asked.last).contains(index))

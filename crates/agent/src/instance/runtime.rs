@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use innkeeper_engine::{NoWorkflows, Plan};
 use innkeeper_protocol::event::{RunId, RunStatus, WorkspaceId};
@@ -63,7 +63,10 @@ pub(super) struct Shared {
     /// Fires when this process lets go of its runs.
     pub(super) closing: CancellationToken,
     tasks: TaskTracker,
+    driven: OnceLock<DrivenListener>,
 }
+
+type DrivenListener = Box<dyn Fn(&RunId) + Send + Sync>;
 
 pub(super) struct Alive {
     instance: Arc<AgentInstance>,
@@ -135,8 +138,15 @@ impl AgentRuntime {
             faults: Mutex::default(),
             closing: CancellationToken::new(),
             tasks: TaskTracker::new(),
+            driven: OnceLock::new(),
             parts,
         })))
+    }
+
+    /// Tells of each run from the moment at which it is driven here: begun, taken up, resumed, answered or rolled back. Whoever
+    /// sees to what runs ask of their host begins to follow it then. Told once for all; a second listener hears nothing.
+    pub fn on_driven(&self, listener: impl Fn(&RunId) + Send + Sync + 'static) {
+        drop(self.0.driven.set(Box::new(listener)));
     }
 
     pub fn profiles_of(&self, user: &UserId, project: &ProjectId) -> Profiles {
@@ -313,6 +323,9 @@ impl Shared {
         }
         self.faults().remove(&run);
         self.parts.workspaces.open(&run, instance.session.clone());
+        if let Some(listener) = self.driven.get() {
+            listener(&run);
+        }
         let shared = self.clone();
         self.tasks.spawn(async move {
             let mut leaving = Leaving {

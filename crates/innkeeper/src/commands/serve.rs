@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use innkeeper_server::auth::Doorkeeper;
 use innkeeper_server::limits::CODE_LIFE;
-use innkeeper_server::{OneHouse, Server, ServerOptions};
+use innkeeper_server::{Clients, OneHouse, Server, ServerOptions};
 use innkeeper_store::Scope;
 use jiff::Timestamp;
 use serde_json::json;
@@ -28,8 +28,10 @@ pub(crate) fn run(args: &ServeArgs, home: &Home, screen: &Screen) -> Result<Ende
     block_on(async {
         let stop = Stop::default();
         stop.listen();
-        let house = House::open(home, Approve::Nobody.approver(screen), screen).await?;
-        let served = serve(&house, options, &stop, screen).await;
+        let clients = Clients::default();
+        let approver = Approve::Nobody.approver(screen);
+        let house = House::open_for(&clients, home, approver, screen).await?;
+        let served = serve(&house, clients, options, &stop, screen).await;
         let closed = house.close(screen).await;
         served?;
         closed?;
@@ -39,12 +41,14 @@ pub(crate) fn run(args: &ServeArgs, home: &Home, screen: &Screen) -> Result<Ende
 
 async fn serve(
     house: &House,
+    clients: Clients,
     options: ServerOptions,
     stop: &Stop,
     screen: &Screen,
 ) -> Result<(), Failure> {
     let doorkeeper = Doorkeeper::new(house.store().access().clone());
-    let houses = Arc::new(OneHouse(Arc::new(house.served())));
+    let served = innkeeper_server::House::open(house.served(clients));
+    let houses = Arc::new(OneHouse(served.clone()));
     let wanted = options.address;
     let server = Server::bind(options, houses, doorkeeper.clone(), stop.asked.clone());
     let server = server.await.map_err(|why| ServeFault::Bind {
@@ -57,6 +61,7 @@ async fn serve(
         () = server.run() => {}
         () = stop.urged.cancelled() => {}
     }
+    served.close().await;
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! `innkeeper.toml` cannot be taken as it is. Nothing runs then: settings hold what is forbidden.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use super::{Said, message};
 use crate::lang::Lang;
@@ -35,6 +35,12 @@ pub(crate) struct Spot {
     pub(crate) path: String,
     pub(crate) line: usize,
     pub(crate) column: usize,
+}
+
+impl fmt::Display for SettingsFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.english())
+    }
 }
 
 impl SettingsFault {

@@ -1,10 +1,14 @@
 //! What can be asked for, one file a subject, and its description.
 
 mod access;
+mod chats;
 mod errors;
 mod fallback;
+mod files;
 mod health;
 mod host;
+mod plugins;
+mod profiles;
 mod runs;
 mod session;
 mod shapes;
@@ -22,6 +26,9 @@ use crate::auth::{authenticate, changing_needs_run};
 use crate::guard::{check_names, close_up, limit_strangers, name_request};
 use crate::problem::Document;
 
+/// Files of plugins' pages, which import one another by their paths.
+const ASSETS: &str = "/api/v1/plugins/{plugin}/assets/{*path}";
+
 /// Everything, behind everything that guards it.
 pub(crate) fn router(app: App) -> Router {
     let description = description();
@@ -34,6 +41,8 @@ pub(crate) fn router(app: App) -> Router {
         .layer(from_fn_with_state(app.clone(), limit_strangers));
     let (own, _) = own().split_for_parts();
     let (inside, _) = inside().split_for_parts();
+    // Whose paths have no end that could be described.
+    let inside = inside.route(ASSETS, get(plugins::asset));
     let inside = inside.layer(from_fn_with_state(app.clone(), changing_needs_run));
     let inside = inside.merge(own);
     let inside = inside.layer(from_fn_with_state(app.clone(), authenticate));
@@ -75,6 +84,10 @@ fn own() -> OpenApiRouter<App> {
 fn inside() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .merge(access::routes())
+        .merge(chats::routes())
+        .merge(files::routes())
+        .merge(plugins::routes())
+        .merge(profiles::routes())
         .merge(runs::routes())
         .merge(crate::live::routes())
 }

@@ -115,6 +115,8 @@ pub(crate) struct MayRun {
 /// Whoever may also change what others may do.
 pub(crate) struct MayAdmin {
     pub(crate) identity: Identity,
+    /// Theirs.
+    pub(crate) house: Arc<House>,
 }
 
 async fn admitted(parts: &mut Parts, app: &App, needed: Scope) -> Result<Identity, Problem> {
@@ -148,6 +150,7 @@ impl FromRequestParts<App> for MayAdmin {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
         let identity = admitted(parts, app, Scope::Admin).await?;
-        Ok(Self { identity })
+        let house = app.houses.of(&identity.user).await?;
+        Ok(Self { identity, house })
     }
 }

@@ -7,4 +7,5 @@ mod rpc;
 mod socket;
 mod subscription;
 
-pub(crate) use socket::routes;
+pub(crate) use rpc::told;
+pub(crate) use socket::{Mouth, routes};

@@ -15,6 +15,28 @@ pub(super) struct Incoming {
     pub(super) method: Option<String>,
     #[serde(default)]
     pub(super) params: Json,
+    /// Of an answer.
+    #[serde(default)]
+    result: Json,
+    #[serde(default)]
+    error: Option<Answered>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Answered {
+    #[serde(default)]
+    message: String,
+}
+
+impl Incoming {
+    /// What came of something that the client was asked.
+    pub(super) fn outcome(self) -> Result<Json, String> {
+        match self.error {
+            None => Ok(self.result),
+            Some(error) if error.message.is_empty() => Err("the client refused".to_owned()),
+            Some(error) => Err(error.message),
+        }
+    }
 }
 
 /// Codes of the protocol itself; everything else is in the problem.
@@ -42,6 +64,6 @@ pub(super) fn refusal(id: &Json, problem: &Problem) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string()
 }
 
-pub(super) fn told(method: &str, params: impl Serialize) -> String {
+pub(crate) fn told(method: &str, params: impl Serialize) -> String {
     json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string()
 }

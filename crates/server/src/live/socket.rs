@@ -11,11 +11,13 @@ use futures_util::stream::SplitSink;
 use futures_util::{SinkExt, StreamExt};
 use innkeeper_protocol::ErrorCode;
 use innkeeper_protocol::event::RunId;
+use innkeeper_store::Scope;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio_util::task::AbortOnDropHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -23,6 +25,7 @@ use super::rpc::{Fault, Incoming, answer, fault, refusal};
 use super::subscription::{follow, follow_live};
 use crate::app::App;
 use crate::auth::MayRead;
+use crate::clients::{Guest, Offer};
 use crate::house::House;
 use crate::limits::{
     MAX_FRAME_BYTES, MAX_SUBSCRIPTIONS, MAX_UNSAID, SOCKET_IDLE_TIMEOUT, SOCKET_PING_EVERY,
@@ -54,13 +57,16 @@ async fn open(State(app): State<App>, may: MayRead, request: Request) -> Result<
         .max_message_size(MAX_FRAME_BYTES)
         .max_frame_size(MAX_FRAME_BYTES);
     Ok(upgrade
-        .on_upgrade(move |socket| Connection::new(app, may.house).attend(socket))
+        .on_upgrade(move |socket| {
+            let may_run = may.identity.scope >= Scope::Run;
+            Connection::new(app, may.house, may_run).attend(socket)
+        })
         .into_response())
 }
 
 /// What is said to the other end, in order. Whoever has much to say waits until it was taken.
 #[derive(Clone)]
-pub(super) struct Mouth(mpsc::Sender<Said>);
+pub(crate) struct Mouth(mpsc::Sender<Said>);
 
 enum Said {
     Text(String),
@@ -69,17 +75,29 @@ enum Said {
 }
 
 /// The other end is gone.
-pub(super) struct Gone;
+pub(crate) struct Gone;
 
 impl Mouth {
-    pub(super) async fn say(&self, text: String) -> Result<(), Gone> {
+    pub(crate) async fn say(&self, text: String) -> Result<(), Gone> {
         self.0.send(Said::Text(text)).await.map_err(|_| Gone)
+    }
+
+    /// Only if it need not wait: for what does not matter to whoever does not listen.
+    pub(crate) fn try_say(&self, text: String) {
+        let _ = self.0.try_send(Said::Text(text));
+    }
+
+    /// When nobody listens any more.
+    pub(crate) fn closed(&self) -> impl Future<Output = ()> + Send + 'static {
+        let mouth = self.0.clone();
+        async move { mouth.closed().await }
     }
 }
 
 struct Connection {
     app: App,
     house: Arc<House>,
+    may_run: bool,
     following: JoinSet<u64>,
     subscriptions: HashMap<u64, tokio::task::AbortHandle>,
     last: u64,
@@ -102,11 +120,30 @@ struct Unsubscribe {
     subscription: u64,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OpenChannel {
+    channel: String,
+}
+
+/// However the connection ends, what it brought goes with it.
+struct Visit {
+    house: Arc<House>,
+    guest: Guest,
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        self.house.extensions.close(self.guest.client());
+    }
+}
+
 impl Connection {
-    fn new(app: App, house: Arc<House>) -> Self {
+    fn new(app: App, house: Arc<House>, may_run: bool) -> Self {
         Self {
             app,
             house,
+            may_run,
             following: JoinSet::new(),
             subscriptions: HashMap::new(),
             last: 0,
@@ -118,7 +155,12 @@ impl Connection {
         let (mouth, unsaid) = mpsc::channel(MAX_UNSAID);
         let mouth = Mouth(mouth);
         let closing = self.app.closing.clone();
-        let mut speaking = tokio::spawn(speak(sink, unsaid));
+        // Once nobody hears any more, nobody waits to be heard either.
+        let mut speaking = AbortOnDropHandle::new(tokio::spawn(speak(sink, unsaid)));
+        let guest = Visit {
+            house: self.house.clone(),
+            guest: self.house.clients.enter(mouth.clone()),
+        };
         let why = loop {
             tokio::select! {
                 () = closing.cancelled() => break (close_code::AWAY, "the server closes"),
@@ -132,7 +174,7 @@ impl Connection {
                     Err(_) => break (close_code::AWAY, "nobody is there"),
                     Ok(None | Some(Err(_))) => return,
                     Ok(Some(Ok(Message::Text(text)))) => {
-                        if let Some(said) = self.hear(&text, &mouth).await
+                        if let Some(said) = self.hear(&text, &mouth, &guest.guest).await
                             && mouth.say(said).await.is_err()
                         {
                             return;
@@ -155,7 +197,7 @@ impl Connection {
         }
     }
 
-    async fn hear(&mut self, text: &str, mouth: &Mouth) -> Option<String> {
+    async fn hear(&mut self, text: &str, mouth: &Mouth, guest: &Guest) -> Option<String> {
         let incoming: Incoming = match serde_json::from_str(text) {
             Ok(incoming) => incoming,
             Err(error) => {
@@ -170,14 +212,18 @@ impl Connection {
         if incoming.jsonrpc != "2.0" {
             return Some(fault(&id, Fault::Request, "jsonrpc must be \"2.0\""));
         }
-        // An answer to something that was never asked.
-        let method = incoming.method.as_deref()?;
+        let Some(method) = incoming.method.as_deref() else {
+            guest.answered(&id, incoming.outcome());
+            return None;
+        };
         let done = match method {
             "run.subscribe" => match read(&incoming.params) {
                 Ok(asked) => self.subscribe(asked, mouth).await,
                 Err(problem) => Err(problem),
             },
             "run.unsubscribe" => read(&incoming.params).map(|asked| self.unsubscribe(&asked)),
+            "client.serve" => self.serve(&incoming.params, guest),
+            "channel.open" => self.open_channel(&incoming.params, guest),
             "ping" => Ok(json!({})),
             _ => {
                 let message = format!("there is no method '{}'", method.escape_debug());
@@ -228,6 +274,34 @@ impl Connection {
         });
         self.subscriptions.insert(number, task);
         Ok(json!({ "subscription": number, "lastSeq": record.last_seq, "status": record.status }))
+    }
+
+    /// What it does is done in the name of whoever has the token: nobody who may only read is called for it.
+    fn may_serve(&self) -> Result<(), Problem> {
+        match self.may_run {
+            true => Ok(()),
+            false => Err(Problem::new(
+                ErrorCode::HttpForbidden,
+                "this token may read, and this needs 'run'; use a token with that scope",
+            )),
+        }
+    }
+
+    fn serve(&self, params: &Json, guest: &Guest) -> Result<Json, Problem> {
+        self.may_serve()?;
+        let offer: Offer = read(params)?;
+        offer
+            .check()
+            .map_err(|message| Problem::new(ErrorCode::HttpInvalidRequest, message))?;
+        guest.offer(offer);
+        Ok(json!({}))
+    }
+
+    fn open_channel(&self, params: &Json, guest: &Guest) -> Result<Json, Problem> {
+        self.may_serve()?;
+        let asked: OpenChannel = read(params)?;
+        self.house.extensions.open(&asked.channel, guest.client())?;
+        Ok(json!({}))
     }
 
     fn unsubscribe(&mut self, asked: &Unsubscribe) -> Json {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use innkeeper_agent::AgentRuntime;
 use innkeeper_agent::instance::RetentionSettings;
+use innkeeper_models::Models;
+use innkeeper_server::{CLIENT_MODELS, Clients, HouseParts};
 use innkeeper_store::{HomeLock, Store};
 use innkeeper_tools::policy::Approver;
 use tokio::task::JoinHandle;
@@ -29,6 +31,30 @@ impl House {
         screen: &Screen,
     ) -> Result<Self, Failure> {
         let platform = Platform::open(home, approver).await?;
+        Self::of(platform, screen).await
+    }
+
+    /// With the models that clients of a server bring.
+    pub(in crate::commands) async fn open_for(
+        clients: &Clients,
+        home: &Home,
+        approver: Arc<dyn Approver>,
+        screen: &Screen,
+    ) -> Result<Self, Failure> {
+        let model = clients.model();
+        let more = |models: Models| {
+            let default = models.default_name().map(str::to_owned);
+            let models = models.with(CLIENT_MODELS, model);
+            match default {
+                Some(default) => models.with_default(default),
+                None => models,
+            }
+        };
+        let platform = Platform::open_with(home, approver, more).await?;
+        Self::of(platform, screen).await
+    }
+
+    async fn of(platform: Platform, screen: &Screen) -> Result<Self, Failure> {
         match Self::over(&platform, screen).await {
             Ok((runtime, mailbox, lock)) => Ok(Self {
                 platform,
@@ -63,8 +89,8 @@ impl House {
     }
 
     /// What the doors to the network lead to.
-    pub(in crate::commands) fn served(&self) -> innkeeper_server::House {
-        self.platform.served(self.runtime.clone())
+    pub(in crate::commands) fn served(&self, clients: Clients) -> HouseParts {
+        self.platform.served(self.runtime.clone(), clients)
     }
 
     pub(in crate::commands) fn store(&self) -> &Store {

@@ -1,12 +1,17 @@
 //! The server's side of the host API: one address for each command, with the names and shapes that tavern front ends know.
 //!
 //! `web/host` calls them; docs/host-api.md has them all. `runs.rs` starts, reads and steers runs, `bridge.rs` takes the answers of
-//! whoever publishes for them, `profiles.rs` and `keep.rs` are agents and what is kept.
+//! whoever publishes for them, `resume.rs` goes on with them, `profiles.rs`, `prompts.rs` and `keep.rs` are agents, what they are told and
+//! what is kept, `chats.rs` and `sessions.rs` the chats of this house.
 
 mod bridge;
+mod chats;
 mod keep;
 mod profiles;
+mod prompts;
+mod resume;
 mod runs;
+mod sessions;
 
 use std::sync::Arc;
 
@@ -37,6 +42,8 @@ struct Asked {
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
     dto: Value,
+    /// For tools of a page: the channel on which it is called back.
+    channel: Option<String>,
 }
 
 /// What a command gives is told in docs/host-api.md. Some need a token that may run things.
@@ -52,15 +59,30 @@ async fn invoke(
     may.identity.check(scope)?;
     let house = may.house;
     let dto = Dto(asked.dto);
-    let done = match command.as_str() {
-        name if name.contains("profile") || name == "resolve_agent_system_prompt" => {
-            profiles::run(name, dto, house).await
+    let done = match (command.as_str(), asked.channel) {
+        ("register_agent_extension_tool", Some(channel)) => {
+            house.extensions.register(dto.read()?, &channel)
         }
-        name if name.contains("prune") || name.contains("settings") || name.contains("states") => {
-            keep::run(name, dto, &house).await
-        }
-        name if name.starts_with("resolve_") => bridge::run(name, dto, &house).await,
-        name => runs::run(name, dto, &house).await,
+        (name, _) => match name {
+            name if name.contains("session") => sessions::run(name, dto, house).await,
+            name if name.contains("prompt_assembly") => prompts::run(name, dto, house).await,
+            name if name.contains("profile") || name == "resolve_agent_system_prompt" => {
+                profiles::run(name, dto, house).await
+            }
+            name if RESUMING.contains(&name) => resume::run(name, dto, &house).await,
+            name if name.contains("prune")
+                || name.contains("settings")
+                || name.contains("states") =>
+            {
+                keep::run(name, dto, house).await
+            }
+            name if name.contains("extension_tool") => runs::run(name, dto, &house).await,
+            name if name.starts_with("resolve_") => bridge::run(name, dto, &house).await,
+            name if OF_CHATS.iter().any(|(known, _)| *known == name) => {
+                chats::run(name, dto, &house).await
+            }
+            name => runs::run(name, dto, &house).await,
+        },
     };
     done.map(Json)
 }
@@ -96,10 +118,50 @@ const COMMANDS: &[(&str, Scope)] = &[
     ("delete_agent_profile", Scope::Run),
     ("repair_agent_profile_file", Scope::Run),
     ("retarget_agent_profile_preset_refs", Scope::Run),
+    ("update_tauritavern_settings", Scope::Admin),
+    ("read_agent_run_checkpoint", Scope::Read),
+    ("settle_agent_chat_presentation", Scope::Read),
+    ("prepare_agent_prompt_assembly", Scope::Read),
+    ("read_agent_prompt_assembly_request", Scope::Read),
+    ("resolve_agent_prompt_assembly", Scope::Run),
+    ("register_agent_extension_tool", Scope::Run),
+    ("set_agent_extension_tool_enabled", Scope::Run),
+    ("resolve_agent_extension_tool_call", Scope::Run),
+    ("create_agent_session", Scope::Run),
+    ("list_agent_sessions", Scope::Read),
+    ("read_agent_session", Scope::Read),
+    ("send_agent_session_message", Scope::Run),
+    ("delete_agent_session", Scope::Run),
+    ("load_agent_session_profile", Scope::Read),
+    ("save_agent_session_profile", Scope::Run),
+];
+
+const OF_CHATS: &[(&str, Scope)] = &[
+    ("read_chat_stable_id", Scope::Read),
+    ("read_chat_summary", Scope::Read),
+    ("read_chat_metadata", Scope::Read),
+    ("set_chat_metadata_extension", Scope::Run),
+    ("search_chat_messages", Scope::Read),
+    ("find_last_chat_message", Scope::Read),
+    ("read_chat_history_tail", Scope::Read),
+    ("read_chat_history_before", Scope::Read),
+    ("list_chat_store_keys", Scope::Read),
+    ("read_chat_store_json", Scope::Read),
+    ("write_chat_store_json", Scope::Run),
+    ("update_chat_store_json", Scope::Run),
+    ("delete_chat_store_json", Scope::Run),
+    ("rename_chat_store_key", Scope::Run),
+];
+
+const RESUMING: [&str; 3] = [
+    "read_agent_run_checkpoint",
+    "resume_agent_run",
+    "settle_agent_chat_presentation",
 ];
 
 fn scope(command: &str) -> Option<Scope> {
-    let found = COMMANDS.iter().find(|(name, _)| *name == command);
+    let mut all = COMMANDS.iter().chain(OF_CHATS);
+    let found = all.find(|(name, _)| *name == command);
     found.map(|(_, scope)| *scope)
 }
 
@@ -141,11 +203,9 @@ mod tests {
 
     #[test]
     fn no_command_is_there_twice() {
-        for (at, (name, _)) in COMMANDS.iter().enumerate() {
-            assert!(
-                COMMANDS[..at].iter().all(|(other, _)| other != name),
-                "{name}"
-            );
+        let all: Vec<_> = COMMANDS.iter().chain(OF_CHATS).collect();
+        for (at, (name, _)) in all.iter().enumerate() {
+            assert!(all[..at].iter().all(|(other, _)| other != name), "{name}");
         }
     }
 }

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Dto, told, unknown};
+use crate::chats;
 use crate::house::House;
 use crate::problem::Problem;
 
@@ -61,7 +62,6 @@ pub(super) async fn run(command: &str, dto: Dto, house: &House) -> Result<Value,
                     .await?,
             )
         }
-        "resume_agent_run" => resume(dto.read()?, house).await,
         "fork_agent_run" => fork(dto.read()?, house).await,
         "approve_agent_tool_call" => {
             let answer: ApproveToolCall = dto.read()?;
@@ -70,6 +70,24 @@ pub(super) async fn run(command: &str, dto: Dto, house: &House) -> Result<Value,
         "read_agent_run_diff" => diff(dto.read()?, house).await,
         "rollback_agent_run" => rollback(dto.read()?, house).await,
         "list_agent_tool_specs" => Ok(tools(house)),
+        "register_agent_extension_tool" => Err(Problem::new(
+            ErrorCode::ToolUnavailable,
+            "a tool of a page is called back over a channel: send its name beside the dto",
+        )
+        .because("extension.tool_unavailable")),
+        "set_agent_extension_tool_enabled" => {
+            let asked: Enabled = dto.read()?;
+            house.extensions.set_enabled(&asked.tool_id, asked.enabled)
+        }
+        "resolve_agent_extension_tool_call" => {
+            let asked: ToolAnswer = dto.read()?;
+            let result = match asked.result {
+                ToolResult::Value { value } => Ok(value),
+                ToolResult::Error { message } => Err(message),
+            };
+            house.extensions.resolve(&asked.request_id, result);
+            Ok(Value::Null)
+        }
         _ => Err(unknown(command)),
     }
 }
@@ -109,6 +127,32 @@ struct Guidance {
     run_id: RunId,
     text: String,
     client_guidance_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Enabled {
+    tool_id: String,
+    enabled: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolAnswer {
+    request_id: String,
+    result: ToolResult,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+enum ToolResult {
+    Value {
+        #[serde(default)]
+        value: Value,
+    },
+    Error {
+        message: String,
+    },
 }
 
 /// Pages send along whatever they were given; what is not named here is theirs.
@@ -151,7 +195,19 @@ async fn start(asked: Start, house: &House) -> Result<Value, Problem> {
             ));
         }
     };
-    let handle = house.agents.start(StartRun {
+    let chat = match asked.prompt_snapshot {
+        Some(_) => None,
+        // In a chat of this house the chat is the prompt.
+        None => {
+            chats::chat_of(
+                house,
+                asked.chat_ref.as_ref(),
+                asked.stable_chat_id.as_deref(),
+            )
+            .await?
+        }
+    };
+    let wanted = StartRun {
         profile_id: asked.profile_id,
         prompt: asked.prompt_snapshot.map(StartPrompt::Snapshot),
         chat_ref: asked.chat_ref,
@@ -163,8 +219,11 @@ async fn start(asked: Start, house: &House) -> Result<Value, Problem> {
         start_with_empty_persist: options.start_with_empty_persist,
         skill_scope_refs: asked.skill_scope_refs,
         ..StartRun::default()
-    });
-    told(handle.await?)
+    };
+    match chat {
+        Some(chat) => told(chats::start(house, chat, None, wanted).await?),
+        None => told(house.agents.start(wanted).await?),
+    }
 }
 
 #[derive(Deserialize, Default)]
@@ -240,31 +299,6 @@ async fn events(asked: Events, house: &House) -> Result<Value, Problem> {
         result["timelineProjection"] = told(reader.timeline(&asked.run_id).await?)?;
     }
     Ok(result)
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Resume {
-    run_id: RunId,
-    additional_rounds: Option<u32>,
-    revision: Option<Revision>,
-}
-
-#[derive(Deserialize)]
-struct Revision {
-    guidance: Option<String>,
-}
-
-async fn resume(asked: Resume, house: &House) -> Result<Value, Problem> {
-    let guidance = asked.revision.and_then(|revision| revision.guidance);
-    let after = house.agents.record(&asked.run_id).await?.last_seq;
-    let rounds = asked.additional_rounds;
-    let resumed = house
-        .agents
-        .resume(&asked.run_id, rounds, guidance.as_deref());
-    let mut handle = told(resumed.await?)?;
-    handle["afterSeq"] = after.into();
-    Ok(handle)
 }
 
 #[derive(Deserialize)]
@@ -353,7 +387,7 @@ fn tools(house: &House) -> Value {
                 "description": tool.description,
                 "inputSchema": tool.parameters,
                 "outputSchema": tool.output,
-                "annotations": {},
+                "annotations": tool.extra.get("annotations").unwrap_or(&json!({})),
                 "source": tool.source,
             })
         })

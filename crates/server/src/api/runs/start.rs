@@ -15,6 +15,7 @@ use utoipa_axum::routes;
 use crate::api::shapes::runs as shape;
 use crate::app::App;
 use crate::auth::MayRun;
+use crate::chats;
 use crate::guard::Body;
 use crate::problem::Problem;
 
@@ -22,7 +23,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(start))
 }
 
-/// Exactly one of `message`, `messages` and `promptSnapshot`.
+/// Exactly one of `message`, `messages` and `promptSnapshot`. In a chat of this house, named by `stableChatId` or `chatRef`, a `message` is
+/// said in it, and nothing at all asks for an answer to what is there.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = StartRun)]
@@ -64,22 +66,40 @@ async fn start(
     may: MayRun,
     Body(asked): Body<Asked>,
 ) -> Result<(StatusCode, Json<RunHandle>), Problem> {
-    let handle = may.house.agents.start(wanted(asked)?).await?;
+    let house = &may.house;
+    let chat = chats::chat_of(
+        house,
+        asked.chat_ref.as_ref(),
+        asked.stable_chat_id.as_deref(),
+    );
+    let handle = match chat.await? {
+        Some(chat) if asked.messages.is_none() && asked.prompt_snapshot.is_none() => {
+            let said = asked.message.clone();
+            let asked = wanted(asked, None)?;
+            chats::start(house, chat, said.as_deref(), asked).await?
+        }
+        _ => {
+            let prompt = prompt(&asked)?;
+            house.agents.start(wanted(asked, Some(prompt))?).await?
+        }
+    };
     Ok((StatusCode::CREATED, Json(handle)))
 }
 
-fn wanted(asked: Asked) -> Result<StartRun, Problem> {
+fn prompt(asked: &Asked) -> Result<StartPrompt, Problem> {
+    match (&asked.message, &asked.messages, &asked.prompt_snapshot) {
+        (Some(message), None, None) => Ok(StartPrompt::Message(message.clone())),
+        (None, Some(messages), None) => Ok(StartPrompt::Conversation(messages.clone())),
+        (None, None, Some(snapshot)) => Ok(StartPrompt::Snapshot(snapshot.clone())),
+        _ => Err(Problem::new(
+            ErrorCode::HttpInvalidRequest,
+            "give one of message, messages and promptSnapshot, and only one",
+        )),
+    }
+}
+
+fn wanted(asked: Asked, prompt: Option<StartPrompt>) -> Result<StartRun, Problem> {
     let wrong = |message: &str| Problem::new(ErrorCode::HttpInvalidRequest, message);
-    let prompt = match (asked.message, asked.messages, asked.prompt_snapshot) {
-        (Some(message), None, None) => StartPrompt::Message(message),
-        (None, Some(messages), None) => StartPrompt::Conversation(messages),
-        (None, None, Some(snapshot)) => StartPrompt::Snapshot(snapshot),
-        _ => {
-            return Err(wrong(
-                "give one of message, messages and promptSnapshot, and only one",
-            ));
-        }
-    };
     let project = match asked.project {
         None => ProjectId::default(),
         Some(name) => ProjectId::try_from(name.as_str())
@@ -87,7 +107,7 @@ fn wanted(asked: Asked) -> Result<StartRun, Problem> {
     };
     Ok(StartRun {
         profile_id: asked.profile_id,
-        prompt: Some(prompt),
+        prompt,
         chat_ref: asked.chat_ref,
         stable_chat_id: asked.stable_chat_id,
         generation_type: asked.generation_type,

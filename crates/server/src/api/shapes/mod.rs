@@ -3,4 +3,5 @@
 
 #![allow(dead_code, reason = "read by the derive, never made")]
 
+pub(super) mod files;
 pub(super) mod runs;
