@@ -24,6 +24,7 @@ use innkeeper_tools::workflow::{BusPublisher, WorkflowParts, WorkflowService};
 use innkeeper_tools::{BudgetLimits, FileLayer, Parts, Secrets, SystemClock, ToolManager, builtin};
 use jiff::tz::TimeZone;
 
+use crate::commands::models::HouseDesk;
 use crate::failure::{Failure, HomeFault};
 use crate::home::Home;
 use crate::lang::Lang;
@@ -36,7 +37,7 @@ pub(crate) struct Platform {
     pub(crate) workflows: WorkflowService,
     pub(crate) budget: BudgetLimits,
     pub(crate) retention: RetentionSettings,
-    home: PathBuf,
+    home: Home,
     workspaces: Workspaces,
     /// What its models have used.
     pub(crate) tally: Arc<Tally>,
@@ -113,7 +114,7 @@ impl Platform {
             workflows,
             budget: settings.limits.budget(),
             retention: settings.retention,
-            home: home.path().to_owned(),
+            home: home.clone(),
             workspaces,
             tally,
             not_ready,
@@ -125,7 +126,7 @@ impl Platform {
         Ok(AgentRuntime::new(AgentParts {
             tools: self.tools.clone(),
             workflows: self.workflows.clone(),
-            home: self.home.clone(),
+            home: self.home.path().to_owned(),
             workspaces: self.workspaces.clone(),
             persist: Arc::new(StatesInStore::new(self.tools.store().states())),
             clock: Arc::new(SystemClock),
@@ -135,13 +136,19 @@ impl Platform {
 
     pub(crate) fn served(&self, agents: AgentRuntime) -> innkeeper_server::House {
         innkeeper_server::House {
-            home: self.home.clone(),
+            home: self.home.path().to_owned(),
             tools: self.tools.clone(),
             plugins: self.plugins.clone(),
             workflows: self.workflows.clone(),
             agents,
             budget: self.budget.clone(),
             retention: self.retention,
+            executions: innkeeper_server::Executions::default(),
+            models: Arc::new(HouseDesk {
+                home: self.home.clone(),
+                tally: self.tally.clone(),
+                tools: self.tools.clone(),
+            }),
         }
     }
 

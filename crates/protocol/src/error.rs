@@ -161,6 +161,7 @@ error_codes! {
     HttpNotFound = "http.not_found", Run, Useless;
     HttpMethodNotAllowed = "http.method_not_allowed", Run, Useless;
     HttpInvalidRequest = "http.invalid_request", Run, Useless;
+    HttpConflict = "http.conflict", Run, Useless;
     HttpTooLarge = "http.too_large", Run, Useless;
     HttpUnsupportedMediaType = "http.unsupported_media_type", Run, Useless;
     HttpRateLimited = "http.rate_limited", Run, Useful;

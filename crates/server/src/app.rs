@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::auth::Doorkeeper;
+use crate::figures::Figures;
 use crate::guard::{Names, Rates};
 use crate::house::Houses;
 use crate::options::ServerOptions;
@@ -22,6 +24,9 @@ pub(crate) struct Shared {
     pub(crate) options: ServerOptions,
     /// The server is about to close: streams end, nothing new begins.
     pub(crate) closing: CancellationToken,
+    /// What goes on beside requests; its end is waited for.
+    pub(crate) work: TaskTracker,
+    pub(crate) figures: Arc<Figures>,
 }
 
 impl App {

@@ -11,7 +11,7 @@ use innkeeper_tools::plugin::PluginManager;
 use innkeeper_tools::workflow::WorkflowService;
 use innkeeper_tools::{BudgetLimits, ToolManager};
 
-use crate::Problem;
+use crate::{Executions, ModelDesk, Problem};
 
 /// Put together by the binary; whoever opened it also closes it.
 pub struct House {
@@ -22,6 +22,9 @@ pub struct House {
     pub agents: AgentRuntime,
     pub budget: BudgetLimits,
     pub retention: RetentionSettings,
+    /// Workflows that were begun over the network.
+    pub executions: Executions,
+    pub models: Arc<dyn ModelDesk>,
 }
 
 impl House {

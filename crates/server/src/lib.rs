@@ -4,7 +4,8 @@
 //!   parked by whoever owns them.
 //! - `guard/` is what every request passes before anything is done for it: Host, Origin, rate, size. `auth/` is who
 //!   somebody is and how far they may go. `api/` is what can be asked for, one file a subject. `live/` is what is told
-//!   while it happens.
+//!   while it happens, `executions/` the workflows that are at work,
+//!   `figures/` what is counted.
 //! - A [`House`] is all that belongs to one person; where there are several people, each has a house of their own, so
 //!   that nobody sees another's. [`Houses`] finds it.
 //!
@@ -13,17 +14,25 @@
 mod api;
 mod app;
 pub mod auth;
+mod executions;
+mod figures;
 mod guard;
 mod house;
 pub mod limits;
 mod listen;
 mod live;
+mod model_desk;
 mod options;
 mod problem;
 mod server;
 
 pub use api::description;
+pub use executions::Executions;
 pub use house::{House, Houses, OneHouse};
+pub use model_desk::{
+    ChannelAbout, ChannelState, ModelAbout, ModelAnswer, ModelDesk, ModelList, ModelProblem,
+    ModelQuestion, ModelUse, NewChannel, ProviderAbout,
+};
 pub use options::{BadOptions, Bounds, ServerOptions};
 pub use problem::Problem;
 pub use server::Server;

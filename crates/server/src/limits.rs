@@ -32,6 +32,33 @@ pub const WRONG_AT_ONCE: u32 = 20;
 /// Clients of whom it is remembered how much they asked.
 pub const MAX_REMEMBERED_CLIENTS: usize = 10_000;
 
+/// How long an answer may wait for the end of what goes on.
+pub const MAX_WAIT: Duration = Duration::from_secs(30);
+
+// Figures.
+
+/// Routes that are counted apart, with their methods.
+pub const MAX_COUNTED_ROUTES: usize = 1_000;
+/// Seconds by which answers are sorted.
+pub const LATENCIES: [f64; 12] = [
+    0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0,
+];
+/// Records of the audit log that are read each time somebody asks for figures, and at once.
+pub const MAX_CALLS_READ: usize = 100_000;
+pub const CALLS_READ_AT_ONCE: usize = 1_000;
+
+// Executions of workflows.
+
+/// Those at work and those that have ended, of one house.
+pub const MAX_EXECUTIONS: usize = 256;
+/// Events and outputs of all of them; the oldest that have ended go first.
+pub const MAX_EXECUTIONS_BYTES: usize = 64 << 20;
+/// Events that are kept of one.
+pub const MAX_EXECUTION_EVENTS: usize = 2_000;
+pub const MAX_EXECUTION_EVENT_BYTES: usize = 1 << 20;
+/// Events that whoever follows is handed at once.
+pub const MAX_EVENTS_TOLD: usize = 64;
+
 // Coming in.
 
 pub const CODE_LIFE: Duration = Duration::from_secs(10 * 60);

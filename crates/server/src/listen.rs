@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
+use crate::figures::Gauge;
 use crate::limits::{
     ACCEPT_AGAIN_AFTER, MAX_HEAD_BYTES, MAX_HEADERS, MAX_TURNED_AWAY, TURNED_AWAY_TIMEOUT,
 };
@@ -35,6 +36,7 @@ pub(crate) async fn listen(
     router: Router,
     bounds: &Bounds,
     closing: CancellationToken,
+    open: Gauge,
 ) {
     let room = Arc::new(Semaphore::new(bounds.connections));
     let outside = Arc::new(Semaphore::new(MAX_TURNED_AWAY));
@@ -67,9 +69,10 @@ pub(crate) async fn listen(
             head_timeout: bounds.head_timeout,
             closing: closing.clone(),
         };
-        let cut_off = cut_off.clone();
+        let (cut_off, held) = (cut_off.clone(), open.hold());
         inside.spawn(async move {
             let _place = place;
+            let _open = held;
             tokio::select! {
                 () = connection.serve(stream) => {}
                 () = cut_off.cancelled() => {}

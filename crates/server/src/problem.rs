@@ -174,7 +174,8 @@ fn status(code: ErrorCode) -> StatusCode {
         | E::ChatMessageNotFound
         | E::WorkspaceFileNotFound
         | E::SkillNotFound => StatusCode::NOT_FOUND,
-        E::AgentWorkspaceInUse
+        E::HttpConflict
+        | E::AgentWorkspaceInUse
         | E::ProtocolRequestIdConflict
         | E::SkillConflict
         | E::SkillStaleFile

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::api;
 use crate::app::{App, Shared};
 use crate::auth::Doorkeeper;
+use crate::figures::Figures;
 use crate::guard::{Names, Rates};
 use crate::house::Houses;
 use crate::listen::listen;
@@ -38,6 +40,8 @@ impl Server {
             rates: Rates::new(&options.bounds),
             options,
             closing,
+            work: TaskTracker::new(),
+            figures: Arc::new(Figures::new(jiff::Timestamp::now())),
         });
         Ok(Self {
             listener,
@@ -54,6 +58,16 @@ impl Server {
     pub async fn run(self) {
         let closing = self.app.closing.clone();
         let bounds = self.app.options.bounds.clone();
-        listen(self.listener, api::router(self.app), &bounds, closing).await;
+        let work = self.app.work.clone();
+        let open = self.app.figures.connections.clone();
+        listen(self.listener, api::router(self.app), &bounds, closing, open).await;
+        work.close();
+        // What was cancelled may have something to write down.
+        if tokio::time::timeout(bounds.closing_timeout, work.wait())
+            .await
+            .is_err()
+        {
+            tracing::warn!(left = work.len(), "still at work after the closing time");
+        }
     }
 }

@@ -34,6 +34,8 @@ mod runs_terminal;
 mod runs_undo;
 mod server;
 mod server_attacks;
+mod server_catalogue;
+mod server_workflows;
 mod settings;
 mod skills;
 mod state;

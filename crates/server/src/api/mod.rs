@@ -1,13 +1,23 @@
 //! What can be asked for, one file a subject, and its description.
 
 mod access;
+mod asked;
+mod audit;
+mod calls;
 mod errors;
+mod executions;
 mod fallback;
 mod health;
 mod host;
+mod metrics;
+mod models;
+mod nodes;
 mod runs;
 mod session;
 mod shapes;
+mod tasks;
+mod tools;
+mod workflows;
 
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -19,7 +29,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::app::App;
 use crate::auth::{authenticate, changing_needs_run};
-use crate::guard::{check_names, close_up, limit_strangers, name_request};
+use crate::guard::{check_names, close_up, count, limit_strangers, name_request};
 use crate::problem::Document;
 
 /// Everything, behind everything that guards it.
@@ -51,6 +61,7 @@ pub(crate) fn router(app: App) -> Router {
         }))
         .layer(from_fn_with_state(app.clone(), check_names))
         .layer(from_fn(close_up))
+        .layer(from_fn_with_state(app.clone(), count))
         .layer(from_fn(name_request))
         .with_state(app)
 }
@@ -76,6 +87,15 @@ fn inside() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .merge(access::routes())
         .merge(runs::routes())
+        .merge(tools::routes())
+        .merge(calls::routes())
+        .merge(tasks::routes())
+        .merge(workflows::routes())
+        .merge(executions::routes())
+        .merge(nodes::routes())
+        .merge(audit::routes())
+        .merge(models::routes())
+        .merge(metrics::routes())
         .merge(crate::live::routes())
 }
 

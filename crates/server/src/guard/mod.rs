@@ -3,12 +3,14 @@
 //! `request_id.rs` names it, `headers.rs` closes what comes back, `names.rs` checks Host and Origin, `rate.rs` how often somebody asks;
 //! `input.rs` reads path, query and body, and says what is wrong with them.
 
+mod count;
 mod headers;
 mod input;
 mod names;
 mod rate;
 mod request_id;
 
+pub(crate) use count::count;
 pub(crate) use headers::close_up;
 pub(crate) use input::{Body, PathOf, QueryOf};
 pub(crate) use names::{Names, check_names};

@@ -19,10 +19,12 @@ use tokio::task::JoinSet;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::execution::follow_execution;
 use super::rpc::{Fault, Incoming, answer, fault, refusal};
 use super::subscription::{follow, follow_live};
 use crate::app::App;
 use crate::auth::MayRead;
+use crate::figures::Figures;
 use crate::house::House;
 use crate::limits::{
     MAX_FRAME_BYTES, MAX_SUBSCRIPTIONS, MAX_UNSAID, SOCKET_IDLE_TIMEOUT, SOCKET_PING_EVERY,
@@ -60,7 +62,7 @@ async fn open(State(app): State<App>, may: MayRead, request: Request) -> Result<
 
 /// What is said to the other end, in order. Whoever has much to say waits until it was taken.
 #[derive(Clone)]
-pub(super) struct Mouth(mpsc::Sender<Said>);
+pub(super) struct Mouth(mpsc::Sender<Said>, Arc<Figures>);
 
 enum Said {
     Text(String),
@@ -74,6 +76,18 @@ pub(super) struct Gone;
 impl Mouth {
     pub(super) async fn say(&self, text: String) -> Result<(), Gone> {
         self.0.send(Said::Text(text)).await.map_err(|_| Gone)
+    }
+
+    /// One event of what somebody follows.
+    pub(super) async fn tell(&self, event: String) -> Result<(), Gone> {
+        self.1.delivered(1);
+        self.say(event).await
+    }
+
+    /// Some were missed.
+    pub(super) async fn tell_lag(&self, lag: String) -> Result<(), Gone> {
+        self.1.lagged();
+        self.say(lag).await
     }
 }
 
@@ -98,6 +112,14 @@ struct Subscribe {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct SubscribeExecution {
+    execution_id: String,
+    #[serde(default)]
+    after_seq: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Unsubscribe {
     subscription: u64,
 }
@@ -116,7 +138,8 @@ impl Connection {
     async fn attend(mut self, socket: WebSocket) {
         let (sink, mut heard) = socket.split();
         let (mouth, unsaid) = mpsc::channel(MAX_UNSAID);
-        let mouth = Mouth(mouth);
+        let mouth = Mouth(mouth, self.app.figures.clone());
+        let _open = self.app.figures.sockets.hold();
         let closing = self.app.closing.clone();
         let mut speaking = tokio::spawn(speak(sink, unsaid));
         let why = loop {
@@ -177,6 +200,10 @@ impl Connection {
                 Ok(asked) => self.subscribe(asked, mouth).await,
                 Err(problem) => Err(problem),
             },
+            "workflow.subscribe" => {
+                read(&incoming.params).and_then(|asked| self.subscribe_execution(asked, mouth))
+            }
+            "workflow.unsubscribe" => read(&incoming.params).map(|asked| self.unsubscribe(&asked)),
             "run.unsubscribe" => read(&incoming.params).map(|asked| self.unsubscribe(&asked)),
             "ping" => Ok(json!({})),
             _ => {
@@ -192,20 +219,15 @@ impl Connection {
     }
 
     async fn subscribe(&mut self, asked: Subscribe, mouth: &Mouth) -> Result<Json, Problem> {
-        if self.subscriptions.len() >= MAX_SUBSCRIPTIONS {
-            return Err(Problem::new(
-                ErrorCode::HttpRateLimited,
-                format!(
-                    "one connection follows at most {MAX_SUBSCRIPTIONS} runs; unsubscribe from some first"
-                ),
-            ));
-        }
+        self.check_room()?;
         let run = RunId::new(asked.run_id);
         let record = self.house.agents.record(&run).await?;
         self.last += 1;
         let number = self.last;
         let (house, mouth) = (self.house.clone(), mouth.clone());
+        let held = self.app.figures.subscriptions.hold();
         let task = self.following.spawn(async move {
+            let _held = held;
             let events = follow(
                 house.clone(),
                 run.clone(),
@@ -228,6 +250,49 @@ impl Connection {
         });
         self.subscriptions.insert(number, task);
         Ok(json!({ "subscription": number, "lastSeq": record.last_seq, "status": record.status }))
+    }
+
+    fn subscribe_execution(
+        &mut self,
+        asked: SubscribeExecution,
+        mouth: &Mouth,
+    ) -> Result<Json, Problem> {
+        self.check_room()?;
+        let execution = self.house.executions.get(&asked.execution_id);
+        let execution = execution.ok_or_else(|| {
+            let id = asked.execution_id.escape_debug();
+            Problem::new(
+                ErrorCode::HttpNotFound,
+                format!("there is no execution '{id}'"),
+            )
+        })?;
+        self.last += 1;
+        let number = self.last;
+        let following = follow_execution(execution.follow(asked.after_seq), number, mouth.clone());
+        let held = self.app.figures.subscriptions.hold();
+        let task = self.following.spawn(async move {
+            let _held = held;
+            following.await;
+            number
+        });
+        self.subscriptions.insert(number, task);
+        Ok(json!({
+            "subscription": number,
+            "lastSeq": execution.last_seq(),
+            "status": execution.status(),
+        }))
+    }
+
+    fn check_room(&self) -> Result<(), Problem> {
+        match self.subscriptions.len() < MAX_SUBSCRIPTIONS {
+            true => Ok(()),
+            false => Err(Problem::new(
+                ErrorCode::HttpRateLimited,
+                format!(
+                    "one connection follows at most {MAX_SUBSCRIPTIONS} runs; unsubscribe from some first"
+                ),
+            )),
+        }
     }
 
     fn unsubscribe(&mut self, asked: &Unsubscribe) -> Json {

@@ -16,6 +16,7 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::auth::MayRead;
+use crate::figures::Held;
 use crate::guard::{PathOf, QueryOf};
 use crate::problem::Problem;
 
@@ -48,6 +49,7 @@ async fn follow(
     let last = last.and_then(|last| last.to_str().ok()?.parse().ok());
     let after = last.or(query.after_seq).unwrap_or_default();
     let told = Told {
+        _held: app.figures.subscriptions.hold(),
         follower: may.house.agents.follow(&run, after),
         waiting: Vec::new(),
         is_over: false,
@@ -61,6 +63,7 @@ async fn follow(
 }
 
 struct Told {
+    _held: Held,
     follower: Follower,
     /// Last first.
     waiting: Vec<Event>,
@@ -83,6 +86,7 @@ impl Told {
             };
             match followed {
                 Followed::Events(events) => {
+                    self.app.figures.delivered(events.len());
                     let events = events.iter().rev().map(|event| {
                         let text = serde_json::to_string(&**event).unwrap_or_default();
                         Event::default()
@@ -93,6 +97,7 @@ impl Told {
                     self.waiting.extend(events);
                 }
                 Followed::Lagged { missed } => {
+                    self.app.figures.lagged();
                     let text = json!({ "missed": missed }).to_string();
                     return Some(Event::default().event("lagged").data(text));
                 }
