@@ -1,10 +1,8 @@
-//! What a command is given to read: a file or standard input, bounded, and the calls in a model's text.
+//! What a command is given to read: a file or standard input, bounded.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-
-use innkeeper_protocol::{Dialect, Reply, parse_response, parse_with};
 
 use crate::failure::{Failure, Place};
 
@@ -97,36 +95,6 @@ pub(crate) fn text_of(source: &Source, limit: u64, stdin: impl Read) -> Result<S
         Source::Stdin => whole(stdin, place, limit),
         Source::File(path) => whole(open(path, &place, Some(limit))?, place, limit),
     }
-}
-
-/// Keys by which a provider's native response gives itself away.
-const NATIVE_KEYS: [&str; 5] = [
-    "\"tool_calls\"",
-    "\"function_call\"",
-    "\"functionCall\"",
-    "\"tool_use\"",
-    "\"function\"",
-];
-
-/// A native response where it is one and any dialect will do; the model's text otherwise.
-pub(crate) fn understand(text: &str, dialect: Dialect) -> Reply<'_> {
-    if dialect == Dialect::Auto && may_be_native(text) {
-        let response = serde_json::from_str(text.trim_matches(is_margin)).ok();
-        if let Some(reply) = response.as_ref().and_then(parse_response) {
-            return reply;
-        }
-    }
-    parse_with(text, dialect)
-}
-
-fn may_be_native(text: &str) -> bool {
-    text.trim_start_matches(is_margin).starts_with(['{', '['])
-        && NATIVE_KEYS.iter().any(|key| text.contains(key))
-}
-
-/// Blanks, and the byte order mark some editors put first.
-fn is_margin(character: char) -> bool {
-    character.is_whitespace() || character == '\u{feff}'
 }
 
 #[cfg(test)]

@@ -29,28 +29,6 @@ fn the_limit_of_a_reply_is_exact() {
 }
 
 #[test]
-fn only_json_with_a_telling_key_may_be_native() {
-    for (text, expected) in [
-        (r#"{"tool_calls":[]}"#, true),
-        ("\u{feff} \n[{\"type\":\"tool_use\"}]", true),
-        (r#"{"candidates":[{"functionCall":{}}]}"#, true),
-        (r#"{"type":"function_call"}"#, true),
-        (r#"{"tool":"calls"}"#, false),
-        (r#"Here: {"tool_calls":[]}"#, false),
-        ("", false),
-    ] {
-        assert_eq!(may_be_native(text), expected, "{text}");
-    }
-}
-
-#[test]
-fn json_that_is_no_response_is_text() {
-    for text in [r#"{"tool_calls": oops"#, r#"["tool_calls""#] {
-        assert_eq!(understand(text, Dialect::Auto).response_text, text);
-    }
-}
-
-#[test]
 fn mostly_control_characters_are_no_text() {
     for (bytes, expected) in [
         ("\u{7f}ELF\u{2}\u{1}\u{1}\0\0\0\0\0", Some(0)),
@@ -63,14 +41,4 @@ fn mostly_control_characters_are_no_text() {
     ] {
         assert_eq!(first_binary_byte(bytes.as_bytes()), expected, "{bytes:?}");
     }
-}
-
-#[test]
-fn a_bare_list_of_native_calls_is_one() {
-    let text = r#"[{"id":"c1","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]"#;
-    let reply = understand(text, Dialect::Auto);
-    assert_eq!(
-        reply.calls().next().map(|call| call.tool.to_string()),
-        Some("f".to_owned())
-    );
 }

@@ -25,11 +25,12 @@ use innkeeper_tools::workflow::{BusPublisher, WorkflowParts, WorkflowService};
 use innkeeper_tools::{BudgetLimits, FileLayer, Parts, Secrets, SystemClock, ToolManager, builtin};
 use jiff::tz::TimeZone;
 
+use crate::commands::models::HouseDesk;
 use crate::failure::{Failure, HomeFault};
 use crate::home::Home;
 use crate::lang::Lang;
 use crate::models::{HouseModels, REHEARSAL, Tally};
-use crate::settings::{self, Scripts, Settings};
+use crate::settings::{self, Scripts, Settings, SettingsFile};
 
 pub(crate) struct Platform {
     pub(crate) tools: ToolManager,
@@ -37,7 +38,7 @@ pub(crate) struct Platform {
     pub(crate) workflows: WorkflowService,
     pub(crate) budget: BudgetLimits,
     pub(crate) retention: RetentionSettings,
-    home: PathBuf,
+    home: Home,
     workspaces: Workspaces,
     /// What its models have used.
     pub(crate) tally: Arc<Tally>,
@@ -123,7 +124,7 @@ impl Platform {
             workflows,
             budget: settings.limits.budget(),
             retention: settings.retention,
-            home: home.path().to_owned(),
+            home: home.clone(),
             workspaces,
             tally,
             not_ready,
@@ -135,7 +136,7 @@ impl Platform {
         Ok(AgentRuntime::new(AgentParts {
             tools: self.tools.clone(),
             workflows: self.workflows.clone(),
-            home: self.home.clone(),
+            home: self.home.path().to_owned(),
             workspaces: self.workspaces.clone(),
             persist: Arc::new(StatesInStore::new(self.tools.store().states())),
             clock: Arc::new(SystemClock),
@@ -149,14 +150,18 @@ impl Platform {
         clients: innkeeper_server::Clients,
     ) -> innkeeper_server::HouseParts {
         innkeeper_server::HouseParts {
-            home: self.home.clone(),
             tools: self.tools.clone(),
             plugins: self.plugins.clone(),
             workflows: self.workflows.clone(),
             agents,
             budget: self.budget.clone(),
-            settings: Arc::new(settings::SettingsFile(self.home.join(settings::FILE))),
+            settings: Arc::new(SettingsFile(self.home.file(settings::FILE))),
             clients,
+            models: Arc::new(HouseDesk {
+                home: self.home.clone(),
+                tally: self.tally.clone(),
+                tools: self.tools.clone(),
+            }),
         }
     }
 

@@ -166,6 +166,7 @@ error_codes! {
     HttpUnsupportedMediaType = "http.unsupported_media_type", Run, Useless;
     HttpRateLimited = "http.rate_limited", Run, Useful;
     HttpTimeout = "http.timeout", Run, Useful;
+    HttpSlowRequest = "http.slow_request", Run, Useful;
     HttpClosing = "http.closing", Run, Useful;
     HttpInternal = "http.internal_error", Run, Useless;
 }

@@ -47,7 +47,7 @@ pub use observation::{
     render_observation_within,
 };
 pub use parse::{
-    Dialect, Stream, StreamEvent, add_native_calls, parse, parse_response, parse_with,
+    Dialect, Stream, StreamEvent, add_native_calls, parse, parse_response, parse_with, understand,
 };
 pub use pattern::Pattern;
 pub use render::{Call, RenderError, RenderedCall, Step, render_call};

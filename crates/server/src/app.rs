@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::auth::Doorkeeper;
-use crate::guard::{Names, Rates};
+use crate::figures::Figures;
+use crate::guard::{Bodies, Names, Rates, Sockets};
 use crate::house::Houses;
 use crate::options::ServerOptions;
 
@@ -22,6 +25,13 @@ pub(crate) struct Shared {
     pub(crate) options: ServerOptions,
     /// The server is about to close: streams end, nothing new begins.
     pub(crate) closing: CancellationToken,
+    /// What goes on beside requests; its end is waited for.
+    pub(crate) work: TaskTracker,
+    pub(crate) figures: Arc<Figures>,
+    pub(crate) sockets: Sockets,
+    /// Room for what all connections follow together.
+    pub(crate) subscriptions: Arc<Semaphore>,
+    pub(crate) bodies: Bodies,
 }
 
 impl App {

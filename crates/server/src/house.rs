@@ -1,6 +1,5 @@
 //! All that belongs to one person, and who finds it.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -10,15 +9,14 @@ use innkeeper_tools::plugin::PluginManager;
 use innkeeper_tools::workflow::WorkflowService;
 use innkeeper_tools::{BudgetLimits, ToolManager};
 
-use crate::Problem;
 use crate::clients::Clients;
 use crate::extensions::Extensions;
 use crate::publisher::Publisher;
 use crate::settings::HouseSettings;
+use crate::{Executions, ModelDesk, Problem};
 
 /// Put together by the binary; whoever opened it also closes it.
 pub struct HouseParts {
-    pub home: PathBuf,
     pub tools: ToolManager,
     pub plugins: PluginManager,
     pub workflows: WorkflowService,
@@ -26,10 +24,10 @@ pub struct HouseParts {
     pub budget: BudgetLimits,
     pub settings: Arc<dyn HouseSettings>,
     pub clients: Clients,
+    pub models: Arc<dyn ModelDesk>,
 }
 
 pub struct House {
-    pub(crate) home: PathBuf,
     pub(crate) tools: ToolManager,
     pub(crate) plugins: PluginManager,
     pub(crate) workflows: WorkflowService,
@@ -38,6 +36,9 @@ pub struct House {
     pub(crate) settings: Arc<dyn HouseSettings>,
     pub(crate) clients: Clients,
     pub(crate) extensions: Extensions,
+    /// Workflows that were begun over the network.
+    pub(crate) executions: Executions,
+    pub(crate) models: Arc<dyn ModelDesk>,
     publisher: Publisher,
 }
 
@@ -45,7 +46,6 @@ impl House {
     /// From now on what its runs ask of their host is seen to.
     pub fn open(parts: HouseParts) -> Arc<Self> {
         let house = Arc::new(Self {
-            home: parts.home,
             extensions: Extensions::new(parts.tools.clone()),
             tools: parts.tools,
             plugins: parts.plugins,
@@ -54,6 +54,8 @@ impl House {
             budget: parts.budget,
             settings: parts.settings,
             clients: parts.clients,
+            executions: Executions::default(),
+            models: parts.models,
             publisher: Publisher::default(),
         });
         let seen = Arc::downgrade(&house);

@@ -7,6 +7,8 @@
 //!   while it happens.
 //! - `chats/` are those that the house keeps itself, `publisher/` sees to what runs ask of their host, `clients.rs` and `extensions.rs`
 //!   are what the other end of a socket can be asked for.
+//!   while it happens, `executions/` the workflows that are at work,
+//!   `figures/` what is counted.
 //! - A [`House`] is all that belongs to one person; where there are several people, each has a house of their own, so
 //!   that nobody sees another's. [`Houses`] finds it.
 //!
@@ -18,13 +20,18 @@ pub mod auth;
 mod chats;
 mod client_model;
 mod clients;
+mod executions;
 mod extensions;
+mod figures;
 mod guard;
+mod handles;
 mod house;
 pub mod limits;
 mod listen;
 mod live;
+mod model_desk;
 mod options;
+mod patient;
 mod problem;
 mod publisher;
 mod server;
@@ -33,7 +40,12 @@ mod settings;
 pub use api::description;
 pub use client_model::CLIENT_MODELS;
 pub use clients::Clients;
+pub use executions::Executions;
 pub use house::{House, HouseParts, Houses, OneHouse};
+pub use model_desk::{
+    ChannelAbout, ChannelState, ModelAbout, ModelAnswer, ModelDesk, ModelList, ModelProblem,
+    ModelQuestion, ModelUse, NewChannel, ProviderAbout,
+};
 pub use options::{BadOptions, Bounds, ServerOptions};
 pub use problem::Problem;
 pub use server::Server;

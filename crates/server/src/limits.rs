@@ -23,6 +23,16 @@ pub const MAX_HEAD_BYTES: usize = 32 * 1024;
 // Requests.
 
 pub const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
+/// The same at the doors that anybody may knock at.
+pub const MAX_STRANGERS_BODY_BYTES: usize = 16 * 1024;
+/// Bodies that are being received, all together.
+pub const MAX_BODIES_BYTES: usize = 128 * 1024 * 1024;
+/// How long a client may take for the body of a request.
+pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a client may take nothing of an answer.
+pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+/// File handles that connections leave to everything else.
+pub const SPARED_HANDLES: u64 = 256;
 /// Requests a second of one client, over some time, and at once.
 pub const RATE: u32 = 500;
 pub const RATE_AT_ONCE: u32 = 1_000;
@@ -31,6 +41,33 @@ pub const WRONG_RATE: u32 = 1;
 pub const WRONG_AT_ONCE: u32 = 20;
 /// Clients of whom it is remembered how much they asked.
 pub const MAX_REMEMBERED_CLIENTS: usize = 10_000;
+
+/// How long an answer may wait for the end of what goes on.
+pub const MAX_WAIT: Duration = Duration::from_secs(30);
+
+// Figures.
+
+/// Routes that are counted apart, with their methods.
+pub const MAX_COUNTED_ROUTES: usize = 1_000;
+/// Seconds by which answers are sorted.
+pub const LATENCIES: [f64; 12] = [
+    0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0,
+];
+/// Records of the audit log that are read each time somebody asks for figures, and at once.
+pub const MAX_CALLS_READ: usize = 100_000;
+pub const CALLS_READ_AT_ONCE: usize = 1_000;
+
+// Executions of workflows.
+
+/// Those at work and those that have ended, of one house.
+pub const MAX_EXECUTIONS: usize = 256;
+/// Events and outputs of all of them; the oldest that have ended go first.
+pub const MAX_EXECUTIONS_BYTES: usize = 64 << 20;
+/// Events that are kept of one.
+pub const MAX_EXECUTION_EVENTS: usize = 2_000;
+pub const MAX_EXECUTION_EVENT_BYTES: usize = 1 << 20;
+/// Events that whoever follows is handed at once.
+pub const MAX_EVENTS_TOLD: usize = 64;
 
 // Coming in.
 
@@ -72,6 +109,18 @@ pub const MAX_FRAME_BYTES: usize = 1024 * 1024;
 pub const MAX_SUBSCRIPTIONS: usize = 256;
 /// Messages that wait to be sent to one client; whoever wants to say one more waits, and reads on from disk.
 pub const MAX_UNSAID: usize = 64;
+/// All of them together; one that is larger goes alone.
+pub const MAX_UNSAID_BYTES: usize = 1024 * 1024;
+/// How long a client may take to take what is said to it.
+pub const SPEAKING_TIMEOUT: Duration = Duration::from_secs(30);
+/// How often it is looked whether the token of a connection still holds.
+pub const TOKEN_CHECKED_EVERY: Duration = Duration::from_secs(5);
+/// What is kept ready to read and to write of each connection.
+pub const SOCKET_BUFFER_BYTES: usize = 4 * 1024;
+/// Sockets of one token.
+pub const MAX_SOCKETS_OF_ONE: usize = 1_024;
+/// What all connections follow together.
+pub const MAX_SUBSCRIPTIONS_IN_ALL: usize = 16_384;
 pub const SOCKET_PING_EVERY: Duration = Duration::from_secs(20);
 /// A client that answers no ping for so long is gone.
 pub const SOCKET_IDLE_TIMEOUT: Duration = Duration::from_secs(75);

@@ -17,16 +17,21 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
+use crate::figures::Gauge;
 use crate::limits::{
     ACCEPT_AGAIN_AFTER, MAX_HEAD_BYTES, MAX_HEADERS, MAX_TURNED_AWAY, TURNED_AWAY_TIMEOUT,
+    WRITE_TIMEOUT,
 };
 use crate::options::Bounds;
+use crate::patient::Patient;
 use crate::problem::Problem;
 
 /// The other end of a connection.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Connected {
     pub(crate) peer: SocketAddr,
+    /// Held by whatever the connection becomes.
+    _place: Arc<OwnedSemaphorePermit>,
 }
 
 /// Until `closing`; then whoever is inside has a while to leave.
@@ -35,6 +40,7 @@ pub(crate) async fn listen(
     router: Router,
     bounds: &Bounds,
     closing: CancellationToken,
+    open: Gauge,
 ) {
     let room = Arc::new(Semaphore::new(bounds.connections));
     let outside = Arc::new(Semaphore::new(MAX_TURNED_AWAY));
@@ -64,12 +70,13 @@ pub(crate) async fn listen(
         let connection = Connection {
             router: router.clone(),
             peer,
+            place: Arc::new(place),
             head_timeout: bounds.head_timeout,
             closing: closing.clone(),
         };
-        let cut_off = cut_off.clone();
+        let (cut_off, held) = (cut_off.clone(), open.hold());
         inside.spawn(async move {
-            let _place = place;
+            let _open = held;
             tokio::select! {
                 () = connection.serve(stream) => {}
                 () = cut_off.cancelled() => {}
@@ -92,6 +99,7 @@ pub(crate) async fn listen(
 struct Connection {
     router: Router,
     peer: SocketAddr,
+    place: Arc<OwnedSemaphorePermit>,
     head_timeout: std::time::Duration,
     closing: CancellationToken,
 }
@@ -100,12 +108,15 @@ impl Connection {
     async fn serve(self, stream: TcpStream) {
         // Events are small and wanted at once.
         let _ = stream.set_nodelay(true);
-        let connected = ConnectInfo(Connected { peer: self.peer });
+        let connected = ConnectInfo(Connected {
+            peer: self.peer,
+            _place: self.place,
+        });
         let router = self
             .router
             .map_request(move |request: Request<hyper::body::Incoming>| {
                 let mut request = request.map(Body::new);
-                request.extensions_mut().insert(connected);
+                request.extensions_mut().insert(connected.clone());
                 request
             });
         let service = TowerToHyperService::new(router);
@@ -114,7 +125,7 @@ impl Connection {
             .header_read_timeout(self.head_timeout)
             .max_headers(MAX_HEADERS)
             .max_buf_size(MAX_HEAD_BYTES)
-            .serve_connection(TokioIo::new(stream), service)
+            .serve_connection(TokioIo::new(Patient::new(stream, WRITE_TIMEOUT)), service)
             .with_upgrades();
         let mut serving = std::pin::pin!(serving);
         let served = tokio::select! {

@@ -43,7 +43,7 @@ impl Problem {
     pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
         Self {
             code,
-            detail: detail.into(),
+            detail: bounded(detail.into()),
             details: None,
         }
     }
@@ -93,6 +93,15 @@ impl IntoResponse for Problem {
             let how = HeaderValue::from_static("Bearer realm=\"innkeeper\"");
             headers.insert(header::WWW_AUTHENTICATE, how);
         }
+        let wait = match self.status() {
+            StatusCode::TOO_MANY_REQUESTS => Some("1"),
+            StatusCode::SERVICE_UNAVAILABLE => Some("5"),
+            _ => None,
+        };
+        if let Some(wait) = wait {
+            let wait = HeaderValue::from_static(wait);
+            response.headers_mut().insert(header::RETRY_AFTER, wait);
+        }
         response.extensions_mut().insert(Told(self.code));
         response
     }
@@ -102,20 +111,35 @@ impl IntoResponse for Problem {
 #[derive(Clone, Copy)]
 pub(crate) struct Told(pub(crate) ErrorCode);
 
+/// What any operation may be refused with.
+const REFUSALS: [u16; 11] = [400, 401, 403, 404, 408, 409, 413, 415, 421, 429, 503];
+
+/// What is repeated of what somebody sent stays short.
+fn bounded(mut detail: String) -> String {
+    const MOST: usize = 2_000;
+    if let Some((at, _)) = detail.char_indices().nth(MOST) {
+        detail.truncate(at);
+        detail.push('…');
+    }
+    detail
+}
+
 /// In the description of the API each operation may answer with a problem.
 impl IntoResponses for Problem {
     fn responses() -> std::collections::BTreeMap<String, RefOr<utoipa::openapi::Response>> {
         let schema = Ref::from_schema_name("Problem");
         let content = ContentBuilder::new().schema(Some(schema)).build();
         let response = ResponseBuilder::new()
-            .description("Refused or failed; `code` says why")
-            .content("application/problem+json", content);
-        ResponsesBuilder::new()
-            .response("default", response)
-            .build()
-            .responses
-            .into_iter()
-            .collect()
+            .description("Refused; `code` says why")
+            .content("application/problem+json", content)
+            .build();
+        // Each by its number, so that any other is known to be wrong.
+        let all = REFUSALS
+            .iter()
+            .fold(ResponsesBuilder::new(), |all, status| {
+                all.response(status.to_string(), response.clone())
+            });
+        all.build().responses.into_iter().collect()
     }
 }
 
@@ -162,6 +186,7 @@ fn status(code: ErrorCode) -> StatusCode {
         }
         E::HttpUnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         E::HttpTimeout => StatusCode::SERVICE_UNAVAILABLE,
+        E::HttpSlowRequest => StatusCode::REQUEST_TIMEOUT,
         E::HttpRateLimited | E::AgentRateLimited | E::AgentGuidanceMailboxFull => {
             StatusCode::TOO_MANY_REQUESTS
         }

@@ -52,6 +52,13 @@ pub struct ExecutionEvent {
     pub(super) weight: usize,
 }
 
+impl ExecutionEvent {
+    /// About how many bytes it holds.
+    pub const fn weight(&self) -> usize {
+        self.weight
+    }
+}
+
 /// A node of a run, and in which iteration of the loop around it.
 #[derive(Debug, Clone)]
 pub struct NodeRef {

@@ -4,7 +4,7 @@
 
 use std::io::IsTerminal;
 
-use innkeeper_protocol::{Aliases, Observation, Reply, render_observation};
+use innkeeper_protocol::{Aliases, Observation, Reply, render_observation, understand};
 use innkeeper_tools::{Caller, Pattern, Reach, RunOptions, ToolRun};
 use serde_json::Value as Json;
 
@@ -13,7 +13,7 @@ use crate::approve::Approve;
 use crate::cli::CallArgs;
 use crate::failure::{Failure, ToolFault};
 use crate::home::Home;
-use crate::input::{Source, text_of, understand};
+use crate::input::{Source, text_of};
 use crate::limits::MAX_REPLY_BYTES;
 use crate::output::Screen;
 use crate::platform::{Platform, new_run};

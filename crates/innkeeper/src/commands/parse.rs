@@ -5,11 +5,11 @@
 
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 
-use innkeeper_protocol::Dialect;
+use innkeeper_protocol::{Dialect, understand};
 
 use crate::cli::ParseArgs;
 use crate::failure::{Failure, JsonKind, LineProblem, Place};
-use crate::input::{Source, open, understand, whole};
+use crate::input::{Source, open, whole};
 use crate::limits::{MAX_LINE_BYTES, MAX_REPLY_BYTES};
 use crate::output::{Layout, print};
 

@@ -72,6 +72,11 @@ pub(crate) enum ModelFault {
 }
 
 impl ModelFault {
+    /// What another part has said of a key.
+    pub(crate) fn key(why: &str) -> Self {
+        Self::Key { why: Said::of(why) }
+    }
+
     pub(crate) fn failed(error: &ModelError) -> Self {
         Self::Failed {
             reason: error.reason(),

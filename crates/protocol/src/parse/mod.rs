@@ -4,6 +4,7 @@
 //! the text. Everything here is total and linear, and works the same on a text that is still growing.
 
 mod action;
+mod any;
 mod cursor;
 mod fence;
 mod live;
@@ -28,6 +29,7 @@ use cursor::Input;
 use scanner::{RawBlock, RawKind, Scanner, Step};
 use xml_block::XmlKind;
 
+pub use any::understand;
 pub use native::{add_native_calls, parse_response};
 pub use stream::{Stream, StreamEvent};
 

@@ -18,6 +18,9 @@ use crate::guard::{Body, PathOf};
 use crate::limits::CODE_LIFE;
 use crate::problem::Problem;
 
+/// A hundred years.
+const MAX_TOKEN_SECONDS: u64 = 3_153_600_000;
+
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(tokens, make_token))
@@ -150,6 +153,14 @@ async fn make_token(
     Body(asked): Body<NewToken>,
 ) -> Result<(StatusCode, Json<MadeToken>), Problem> {
     let name = named(&asked.name)?;
+    if let Some(seconds) = asked.expires_in_seconds
+        && !(1..=MAX_TOKEN_SECONDS).contains(&seconds)
+    {
+        return Err(Problem::new(
+            ErrorCode::HttpInvalidRequest,
+            format!("expiresInSeconds: 1 to {MAX_TOKEN_SECONDS}, not {seconds}"),
+        ));
+    }
     let life = asked.expires_in_seconds.map(Duration::from_secs);
     let user = &may.identity.user;
     let issued = app

@@ -2,15 +2,20 @@
 
 use std::time::Duration;
 
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::header;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use innkeeper_protocol::ErrorCode;
 
+use crate::app::App;
+use crate::guard::{Client, Peer};
 use crate::problem::Problem;
 
-pub(super) async fn nothing_here() -> Problem {
+pub(super) async fn nothing_here(State(app): State<App>, peer: Peer) -> Problem {
+    if let Err(problem) = app.rates.check(&Client::Peer(peer), app.now()) {
+        return problem;
+    }
     Problem::new(
         ErrorCode::HttpNotFound,
         "there is nothing at this address; /api/v1/openapi.json describes what there is",
@@ -22,20 +27,6 @@ pub(super) async fn not_this_way() -> Problem {
         ErrorCode::HttpMethodNotAllowed,
         "not with this method; the Allow header says which ones there are",
     )
-}
-
-/// Whoever says that more will come than is taken is not waited for.
-pub(super) async fn in_bounds(limit: usize, request: Request, next: Next) -> Response {
-    let said = request.headers().get(header::CONTENT_LENGTH);
-    let said = said.and_then(|said| said.to_str().ok()?.parse::<u64>().ok());
-    match said {
-        Some(said) if said > limit as u64 => Problem::new(
-            ErrorCode::HttpTooLarge,
-            format!("the body is larger than {limit} bytes; send less at once"),
-        )
-        .into_response(),
-        _ => next.run(request).await,
-    }
 }
 
 /// The head of an answer must come in time; a stream behind it may go on.

@@ -88,7 +88,11 @@ async fn list(may: MayRead, QueryOf(asked): QueryOf<Folder>) -> Result<Json<List
     }
     let uri = place(&may.house, &asked.uri)?;
     let limit = MAX_FILE_ENTRIES;
-    let listed = may.house.tools.files().list(&uri, ListOptions { depth, limit });
+    let listed = may
+        .house
+        .tools
+        .files()
+        .list(&uri, ListOptions { depth, limit });
     Ok(Json(listed.await?))
 }
 
@@ -105,7 +109,12 @@ async fn stat(may: MayRead, QueryOf(asked): QueryOf<Which>) -> Result<Json<Stat>
     responses((status = 200, description = "The file", body = Vec<u8>, content_type = "application/octet-stream"), Problem))]
 async fn read(may: MayRead, QueryOf(asked): QueryOf<Which>) -> Result<Response, Problem> {
     let uri = place(&may.house, &asked.uri)?;
-    let bytes = may.house.tools.files().read(&uri, MAX_FILE_READ_BYTES).await?;
+    let bytes = may
+        .house
+        .tools
+        .files()
+        .read(&uri, MAX_FILE_READ_BYTES)
+        .await?;
     let headers = [
         (
             header::CONTENT_TYPE,

@@ -1,29 +1,42 @@
 //! What can be asked for, one file a subject, and its description.
 
 mod access;
+mod asked;
+mod audit;
+mod calls;
 mod chats;
 mod errors;
+mod executions;
 mod fallback;
 mod files;
 mod health;
 mod host;
+mod metrics;
+mod models;
+mod nodes;
 mod plugins;
 mod profiles;
 mod runs;
 mod session;
 mod shapes;
+mod tasks;
+mod tools;
+mod workflows;
 
+use axum::Router;
+use axum::body::Bytes;
 use axum::extract::DefaultBodyLimit;
+use axum::http::header;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
-use axum::{Json, Router};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{Info, OpenApi, OpenApiBuilder, SecurityRequirement};
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::app::App;
 use crate::auth::{authenticate, changing_needs_run};
-use crate::guard::{check_names, close_up, limit_strangers, name_request};
+use crate::guard::{check_names, close_up, count, limit_strangers, name_request, receive};
+use crate::limits::MAX_STRANGERS_BODY_BYTES;
 use crate::problem::Document;
 
 /// Files of plugins' pages, which import one another by their paths.
@@ -31,13 +44,19 @@ const ASSETS: &str = "/api/v1/plugins/{plugin}/assets/{*path}";
 
 /// Everything, behind everything that guards it.
 pub(crate) fn router(app: App) -> Router {
-    let description = description();
     let limit = app.options.bounds.body_bytes;
     let timeout = app.options.bounds.request_timeout;
-    let describe = get(move || async move { Json(description) });
+    // Written once: anybody may ask for it.
+    let description = Bytes::from(serde_json::to_vec(&description()).unwrap_or_default());
+    let json = [(header::CONTENT_TYPE, "application/json")];
+    let describe = get(move || async move { (json, description) });
     let (open, _) = open().split_for_parts();
+    let bodies = app.bodies.clone();
     let open = open
         .route("/api/v1/openapi.json", describe)
+        .layer(from_fn(move |request, next| {
+            receive(bodies.clone(), MAX_STRANGERS_BODY_BYTES, request, next)
+        }))
         .layer(from_fn_with_state(app.clone(), limit_strangers));
     let (own, _) = own().split_for_parts();
     let (inside, _) = inside().split_for_parts();
@@ -45,6 +64,10 @@ pub(crate) fn router(app: App) -> Router {
     let inside = inside.route(ASSETS, get(plugins::asset));
     let inside = inside.layer(from_fn_with_state(app.clone(), changing_needs_run));
     let inside = inside.merge(own);
+    let bodies = app.bodies.clone();
+    let inside = inside.layer(from_fn(move |request, next| {
+        receive(bodies.clone(), limit, request, next)
+    }));
     let inside = inside.layer(from_fn_with_state(app.clone(), authenticate));
     Router::new()
         .merge(open)
@@ -53,13 +76,11 @@ pub(crate) fn router(app: App) -> Router {
         .method_not_allowed_fallback(fallback::not_this_way)
         .layer(DefaultBodyLimit::max(limit))
         .layer(from_fn(move |request, next| {
-            fallback::in_bounds(limit, request, next)
-        }))
-        .layer(from_fn(move |request, next| {
             fallback::in_time(timeout, request, next)
         }))
         .layer(from_fn_with_state(app.clone(), check_names))
         .layer(from_fn(close_up))
+        .layer(from_fn_with_state(app.clone(), count))
         .layer(from_fn(name_request))
         .with_state(app)
 }
@@ -89,6 +110,15 @@ fn inside() -> OpenApiRouter<App> {
         .merge(plugins::routes())
         .merge(profiles::routes())
         .merge(runs::routes())
+        .merge(tools::routes())
+        .merge(calls::routes())
+        .merge(tasks::routes())
+        .merge(workflows::routes())
+        .merge(executions::routes())
+        .merge(nodes::routes())
+        .merge(audit::routes())
+        .merge(models::routes())
+        .merge(metrics::routes())
         .merge(crate::live::routes())
 }
 

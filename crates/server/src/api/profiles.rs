@@ -50,9 +50,11 @@ async fn list(may: MayRead) -> Result<Json<Value>, Problem> {
 #[utoipa::path(get, path = "/api/v1/profiles/{profileId}", tag = "profiles", operation_id = "readProfile",
     params(("profileId" = String, Path)), responses((status = 200, body = Object), Problem))]
 async fn read(may: MayRead, PathOf(id): PathOf<String>) -> Result<Json<Value>, Problem> {
-    let found = with(may.house, move |profiles| match profiles.find(&id, None)? {
-        Some(found) => Ok(found.profile.to_json()),
-        None => Err(unknown(&id)),
+    let found = with(may.house, move |profiles| {
+        match profiles.find(&id, None)? {
+            Some(found) => Ok(found.profile.to_json()),
+            None => Err(unknown(&id)),
+        }
     });
     Ok(Json(found.await?))
 }

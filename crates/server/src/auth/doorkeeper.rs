@@ -58,6 +58,15 @@ impl Doorkeeper {
         }))
     }
 
+    /// Whether a token that opened the door still would. Where it cannot be looked up, nobody is thrown out.
+    pub(crate) async fn holds(&self, id: &str, now: Timestamp) -> bool {
+        match self.access.token(id).await {
+            Ok(Some((kept, _))) => !kept.has_expired(now),
+            Ok(None) => false,
+            Err(_) => true,
+        }
+    }
+
     pub async fn issue(
         &self,
         name: &str,

@@ -51,15 +51,19 @@ pub(crate) async fn authenticate(
     let credentials = Credentials::of(request.headers(), app.names.port());
     let identity = match credentials {
         Some(credentials) => {
-            app.rates.check_wrong(peer, now)?;
             app.names.check_means(&request, credentials.means)?;
             let admitted = app.doorkeeper.admit(credentials.token, now).await?;
+            // Nobody guesses 32 bytes: whoever has the right ones is not kept out by whoever tries.
             if admitted.is_none() {
+                app.rates.check_wrong(peer, now)?;
                 app.rates.wrong(peer, now);
             }
             admitted
         }
-        None => None,
+        None => {
+            app.rates.check(&Client::Peer(peer), now)?;
+            None
+        }
     };
     let identity = identity.ok_or_else(|| {
         Problem::new(

@@ -61,13 +61,19 @@ impl Names {
             (Some(host), None) => host.to_str().ok(),
             _ => None,
         };
-        host.filter(|host| self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host)))
-            .ok_or_else(|| {
-                Problem::new(
-                    ErrorCode::HttpHostRefused,
-                    "this server is not reached under the name in the Host header; use the address that it printed, or allow the name with `innkeeper serve --host-name`",
-                )
-            })
+        let host = host.unwrap_or_default();
+        self.check_name(host).map(|()| host)
+    }
+
+    fn check_name(&self, host: &str) -> Result<(), Problem> {
+        let is_ours = |known: &String| known.eq_ignore_ascii_case(host);
+        match self.hosts.iter().any(is_ours) {
+            true => Ok(()),
+            false => Err(Problem::new(
+                ErrorCode::HttpHostRefused,
+                "this server is not reached under the name in the Host header; use the address that it printed, or allow the name with `innkeeper serve --host-name`",
+            )),
+        }
     }
 
     /// What a browser said of the page that asks.
@@ -141,6 +147,10 @@ pub(crate) async fn check_names(
     next: Next,
 ) -> Result<Response, Problem> {
     let host = app.names.check_host(request.headers())?;
+    // The whole address in the first line counts more than the header.
+    if let Some(named) = request.uri().authority() {
+        app.names.check_name(named.as_str())?;
+    }
     let asker = app.names.check_origin(request.headers(), host)?;
     let is_preflight = *request.method() == Method::OPTIONS
         && request

@@ -1,42 +1,77 @@
 //! JSON-RPC 2.0: what is asked, what is answered, what is told.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use crate::problem::Problem;
 
-/// What came in. Without an `id` nobody waits for an answer.
-#[derive(Debug, Deserialize)]
-pub(super) struct Incoming {
-    pub(super) jsonrpc: String,
-    #[serde(default)]
+/// What came in.
+pub(super) enum Asked {
+    Call(Call),
+    /// To something that was asked from here.
+    Answer {
+        id: Json,
+        outcome: Result<Json, String>,
+    },
+}
+
+pub(super) struct Call {
+    /// Without one nobody waits for an answer.
     pub(super) id: Option<Json>,
-    #[serde(default)]
-    pub(super) method: Option<String>,
-    #[serde(default)]
+    pub(super) method: String,
     pub(super) params: Json,
-    /// Of an answer.
-    #[serde(default)]
-    result: Json,
-    #[serde(default)]
-    error: Option<Answered>,
 }
 
-#[derive(Debug, Deserialize)]
-struct Answered {
-    #[serde(default)]
-    message: String,
-}
-
-impl Incoming {
-    /// What came of something that the client was asked.
-    pub(super) fn outcome(self) -> Result<Json, String> {
-        match self.error {
-            None => Ok(self.result),
-            Some(error) if error.message.is_empty() => Err("the client refused".to_owned()),
-            Some(error) => Err(error.message),
+/// What is wrong with it is told without an id, since nobody knows whose it is.
+pub(super) fn heard_as(text: &str) -> Result<Asked, (Fault, String)> {
+    let heard: Json =
+        serde_json::from_str(text).map_err(|error| (Fault::Parse, short(&error.to_string())))?;
+    let wrong = |why: &str| (Fault::Request, why.to_owned());
+    let Json::Object(mut fields) = heard else {
+        return Err(wrong("a message is one object"));
+    };
+    if fields.get("jsonrpc").and_then(Json::as_str) != Some("2.0") {
+        return Err(wrong("jsonrpc must be \"2.0\""));
+    }
+    let id = fields.remove("id");
+    let is_id = |id: &Json| match id {
+        Json::Null | Json::Number(_) => true,
+        Json::String(id) => id.len() <= MAX_ID_BYTES,
+        _ => false,
+    };
+    if id.as_ref().is_some_and(|id| !is_id(id)) {
+        return Err(wrong("id must be a number or a short text"));
+    }
+    match fields.remove("method") {
+        Some(Json::String(method)) => Ok(Asked::Call(Call {
+            id,
+            method,
+            params: fields.remove("params").unwrap_or_else(|| json!({})),
+        })),
+        Some(_) => Err(wrong("method must be a text")),
+        None => {
+            let message = |error: &Json| {
+                let message = error.get("message").and_then(Json::as_str);
+                short(message.unwrap_or("the client refused"))
+            };
+            let outcome = match fields.get("error").filter(|error| !error.is_null()) {
+                Some(error) => Err(message(error)),
+                None => Ok(fields.remove("result").unwrap_or_default()),
+            };
+            Ok(Asked::Answer {
+                id: id.unwrap_or_default(),
+                outcome,
+            })
         }
     }
+}
+
+const MAX_ID_BYTES: usize = 128;
+
+/// What is repeated of what somebody said.
+pub(super) fn short(text: &str) -> String {
+    let shown = text.chars().take(200).flat_map(char::escape_debug);
+    shown.take(400).collect()
 }
 
 /// Codes of the protocol itself; everything else is in the problem.

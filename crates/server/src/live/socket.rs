@@ -5,31 +5,31 @@ use std::sync::Arc;
 
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
-use axum::extract::{FromRequestParts, Request, State};
+use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream::SplitSink;
-use futures_util::{SinkExt, StreamExt};
+use futures_util::StreamExt;
 use innkeeper_protocol::ErrorCode;
 use innkeeper_protocol::event::RunId;
 use innkeeper_store::Scope;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
-use tokio::sync::mpsc;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 use tokio_util::task::AbortOnDropHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::rpc::{Fault, Incoming, answer, fault, refusal};
+use super::execution::follow_execution;
+use super::mouth::{Mouth, speak};
+use super::rpc::{Asked, Fault, answer, fault, heard_as, refusal, short};
 use super::subscription::{follow, follow_live};
 use crate::app::App;
-use crate::auth::MayRead;
+use crate::auth::{Identity, MayRead, TokenWatch};
 use crate::clients::{Guest, Offer};
 use crate::house::House;
-use crate::limits::{
-    MAX_FRAME_BYTES, MAX_SUBSCRIPTIONS, MAX_UNSAID, SOCKET_IDLE_TIMEOUT, SOCKET_PING_EVERY,
-};
+use crate::limits::{MAX_FRAME_BYTES, MAX_SUBSCRIPTIONS, SOCKET_BUFFER_BYTES, SOCKET_IDLE_TIMEOUT};
+use crate::listen::Connected;
 use crate::problem::Problem;
 
 const PROTOCOL: &str = "innkeeper.v1";
@@ -52,52 +52,29 @@ async fn open(State(app): State<App>, may: MayRead, request: Request) -> Result<
                 format!("this address wants a WebSocket: {}", error.body_text()),
             )
         })?;
+    let place = app.sockets.enter(&may.identity.token)?;
+    // It is a connection as long as it lasts.
+    let connected = parts.extensions.get::<ConnectInfo<Connected>>();
+    let connected = connected.map(|ConnectInfo(connected)| connected.clone());
     let upgrade = upgrade
         .protocols([PROTOCOL])
+        .read_buffer_size(SOCKET_BUFFER_BYTES)
+        .write_buffer_size(SOCKET_BUFFER_BYTES)
         .max_message_size(MAX_FRAME_BYTES)
         .max_frame_size(MAX_FRAME_BYTES);
     Ok(upgrade
-        .on_upgrade(move |socket| {
-            let may_run = may.identity.scope >= Scope::Run;
-            Connection::new(app, may.house, may_run).attend(socket)
+        .on_upgrade(move |socket| async move {
+            let _held = (place, connected);
+            let MayRead { identity, house } = may;
+            Connection::new(app, identity, house).attend(socket).await;
         })
         .into_response())
 }
 
-/// What is said to the other end, in order. Whoever has much to say waits until it was taken.
-#[derive(Clone)]
-pub(crate) struct Mouth(mpsc::Sender<Said>);
-
-enum Said {
-    Text(String),
-    /// The last thing that is said.
-    Goodbye(CloseFrame),
-}
-
-/// The other end is gone.
-pub(crate) struct Gone;
-
-impl Mouth {
-    pub(crate) async fn say(&self, text: String) -> Result<(), Gone> {
-        self.0.send(Said::Text(text)).await.map_err(|_| Gone)
-    }
-
-    /// Only if it need not wait: for what does not matter to whoever does not listen.
-    pub(crate) fn try_say(&self, text: String) {
-        let _ = self.0.try_send(Said::Text(text));
-    }
-
-    /// When nobody listens any more.
-    pub(crate) fn closed(&self) -> impl Future<Output = ()> + Send + 'static {
-        let mouth = self.0.clone();
-        async move { mouth.closed().await }
-    }
-}
-
 struct Connection {
     app: App,
+    identity: Identity,
     house: Arc<House>,
-    may_run: bool,
     following: JoinSet<u64>,
     subscriptions: HashMap<u64, tokio::task::AbortHandle>,
     last: u64,
@@ -112,6 +89,14 @@ struct Subscribe {
     /// Also what is being written.
     #[serde(default)]
     live: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct SubscribeExecution {
+    execution_id: String,
+    #[serde(default)]
+    after_seq: u64,
 }
 
 #[derive(Deserialize)]
@@ -139,11 +124,11 @@ impl Drop for Visit {
 }
 
 impl Connection {
-    fn new(app: App, house: Arc<House>, may_run: bool) -> Self {
+    fn new(app: App, identity: Identity, house: Arc<House>) -> Self {
         Self {
             app,
+            identity,
             house,
-            may_run,
             following: JoinSet::new(),
             subscriptions: HashMap::new(),
             last: 0,
@@ -152,16 +137,17 @@ impl Connection {
 
     async fn attend(mut self, socket: WebSocket) {
         let (sink, mut heard) = socket.split();
-        let (mouth, unsaid) = mpsc::channel(MAX_UNSAID);
-        let mouth = Mouth(mouth);
+        let (mouth, unsaid) = Mouth::new(self.app.figures.clone());
+        let _open = self.app.figures.sockets.hold();
         let closing = self.app.closing.clone();
         // Once nobody hears any more, nobody waits to be heard either.
         let mut speaking = AbortOnDropHandle::new(tokio::spawn(speak(sink, unsaid)));
-        let guest = Visit {
+        let visit = Visit {
             house: self.house.clone(),
             guest: self.house.clients.enter(mouth.clone()),
         };
-        let why = loop {
+        let mut token = TokenWatch::new(&self.app, &self.identity);
+        let (code, reason) = loop {
             tokio::select! {
                 () = closing.cancelled() => break (close_code::AWAY, "the server closes"),
                 _ = &mut speaking => return,
@@ -170,13 +156,19 @@ impl Connection {
                         self.subscriptions.remove(&number);
                     }
                 }
+                () = token.lost() => break (close_code::POLICY, "the token has expired or was revoked"),
                 heard = tokio::time::timeout(SOCKET_IDLE_TIMEOUT, heard.next()) => match heard {
                     Err(_) => break (close_code::AWAY, "nobody is there"),
                     Ok(None | Some(Err(_))) => return,
                     Ok(Some(Ok(Message::Text(text)))) => {
-                        if let Some(said) = self.hear(&text, &mouth, &guest.guest).await
-                            && mouth.say(said).await.is_err()
-                        {
+                        let Some(said) = self.hear(&text, &mouth, &visit.guest).await else {
+                            continue;
+                        };
+                        let said = tokio::select! {
+                            () = closing.cancelled() => break (close_code::AWAY, "the server closes"),
+                            said = mouth.say(said) => said,
+                        };
+                        if said.is_err() {
                             return;
                         }
                     }
@@ -189,48 +181,47 @@ impl Connection {
             }
         };
         self.following.abort_all();
-        let (code, reason) = why;
         let reason = Utf8Bytes::from_static(reason);
-        let goodbye = Said::Goodbye(CloseFrame { code, reason });
-        if mouth.0.send(goodbye).await.is_ok() {
-            let _ = speaking.await;
-        }
+        let goodbye = mouth.goodbye(CloseFrame { code, reason });
+        let leaving = async {
+            if goodbye.await.is_ok() {
+                let _ = (&mut speaking).await;
+            }
+        };
+        // Whoever does not listen is not waited for.
+        let _ = tokio::time::timeout(crate::limits::TURNED_AWAY_TIMEOUT, leaving).await;
     }
 
     async fn hear(&mut self, text: &str, mouth: &Mouth, guest: &Guest) -> Option<String> {
-        let incoming: Incoming = match serde_json::from_str(text) {
-            Ok(incoming) => incoming,
-            Err(error) => {
-                let kind = match error.is_data() {
-                    true => Fault::Request,
-                    false => Fault::Parse,
-                };
-                return Some(fault(&Json::Null, kind, &error.to_string()));
+        let asked = match heard_as(text) {
+            Ok(Asked::Answer { id, outcome }) => {
+                guest.answered(&id, outcome);
+                return None;
             }
+            Ok(Asked::Call(call)) => call,
+            Err((kind, why)) => return Some(fault(&Json::Null, kind, &why)),
         };
-        let id = incoming.id.clone().unwrap_or(Json::Null);
-        if incoming.jsonrpc != "2.0" {
-            return Some(fault(&id, Fault::Request, "jsonrpc must be \"2.0\""));
-        }
-        let Some(method) = incoming.method.as_deref() else {
-            guest.answered(&id, incoming.outcome());
-            return None;
-        };
-        let done = match method {
-            "run.subscribe" => match read(&incoming.params) {
+        let params = &asked.params;
+        let done = match asked.method.as_str() {
+            "run.subscribe" => match read(params) {
                 Ok(asked) => self.subscribe(asked, mouth).await,
                 Err(problem) => Err(problem),
             },
-            "run.unsubscribe" => read(&incoming.params).map(|asked| self.unsubscribe(&asked)),
-            "client.serve" => self.serve(&incoming.params, guest),
-            "channel.open" => self.open_channel(&incoming.params, guest),
+            "workflow.subscribe" => {
+                read(params).and_then(|asked| self.subscribe_execution(asked, mouth))
+            }
+            "run.unsubscribe" | "workflow.unsubscribe" => {
+                read(params).map(|asked| self.unsubscribe(&asked))
+            }
+            "client.serve" => self.serve(params, guest),
+            "channel.open" => self.open_channel(params, guest),
             "ping" => Ok(json!({})),
-            _ => {
-                let message = format!("there is no method '{}'", method.escape_debug());
-                return incoming.id.map(|id| fault(&id, Fault::Method, &message));
+            method => {
+                let message = format!("there is no method '{}'", short(method));
+                return asked.id.map(|id| fault(&id, Fault::Method, &message));
             }
         };
-        let id = incoming.id?;
+        let id = asked.id?;
         Some(match done {
             Ok(result) => answer(&id, result),
             Err(problem) => refusal(&id, &problem),
@@ -238,20 +229,15 @@ impl Connection {
     }
 
     async fn subscribe(&mut self, asked: Subscribe, mouth: &Mouth) -> Result<Json, Problem> {
-        if self.subscriptions.len() >= MAX_SUBSCRIPTIONS {
-            return Err(Problem::new(
-                ErrorCode::HttpRateLimited,
-                format!(
-                    "one connection follows at most {MAX_SUBSCRIPTIONS} runs; unsubscribe from some first"
-                ),
-            ));
-        }
+        let room = self.room()?;
         let run = RunId::new(asked.run_id);
         let record = self.house.agents.record(&run).await?;
         self.last += 1;
         let number = self.last;
         let (house, mouth) = (self.house.clone(), mouth.clone());
+        let held = self.app.figures.subscriptions.hold();
         let task = self.following.spawn(async move {
+            let _held = (held, room);
             let events = follow(
                 house.clone(),
                 run.clone(),
@@ -276,19 +262,54 @@ impl Connection {
         Ok(json!({ "subscription": number, "lastSeq": record.last_seq, "status": record.status }))
     }
 
-    /// What it does is done in the name of whoever has the token: nobody who may only read is called for it.
-    fn may_serve(&self) -> Result<(), Problem> {
-        match self.may_run {
-            true => Ok(()),
-            false => Err(Problem::new(
-                ErrorCode::HttpForbidden,
-                "this token may read, and this needs 'run'; use a token with that scope",
-            )),
-        }
+    fn subscribe_execution(
+        &mut self,
+        asked: SubscribeExecution,
+        mouth: &Mouth,
+    ) -> Result<Json, Problem> {
+        let room = self.room()?;
+        let execution = self.house.executions.get(&asked.execution_id);
+        let execution = execution.ok_or_else(|| {
+            let id = short(&asked.execution_id);
+            Problem::new(
+                ErrorCode::HttpNotFound,
+                format!("there is no execution '{id}'"),
+            )
+        })?;
+        self.last += 1;
+        let number = self.last;
+        let following = follow_execution(execution.follow(asked.after_seq), number, mouth.clone());
+        let held = self.app.figures.subscriptions.hold();
+        let task = self.following.spawn(async move {
+            let _held = (held, room);
+            following.await;
+            number
+        });
+        self.subscriptions.insert(number, task);
+        Ok(json!({
+            "subscription": number,
+            "lastSeq": execution.last_seq(),
+            "status": execution.status(),
+        }))
     }
 
+    /// For one more subscription, of this connection and of all.
+    fn room(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        let full = |message: String| Problem::new(ErrorCode::HttpRateLimited, message);
+        if self.subscriptions.len() >= MAX_SUBSCRIPTIONS {
+            return Err(full(format!(
+                "one connection follows at most {MAX_SUBSCRIPTIONS} runs; unsubscribe from some first"
+            )));
+        }
+        let room = self.app.subscriptions.clone().try_acquire_owned();
+        room.map_err(|_| {
+            full("as much is followed at this server as can be; try again later".to_owned())
+        })
+    }
+
+    /// What it does is done in the name of whoever has the token: nobody who may only read is called for it.
     fn serve(&self, params: &Json, guest: &Guest) -> Result<Json, Problem> {
-        self.may_serve()?;
+        self.identity.check(Scope::Run)?;
         let offer: Offer = read(params)?;
         offer
             .check()
@@ -298,7 +319,7 @@ impl Connection {
     }
 
     fn open_channel(&self, params: &Json, guest: &Guest) -> Result<Json, Problem> {
-        self.may_serve()?;
+        self.identity.check(Scope::Run)?;
         let asked: OpenChannel = read(params)?;
         self.house.extensions.open(&asked.channel, guest.client())?;
         Ok(json!({}))
@@ -314,46 +335,15 @@ impl Connection {
 }
 
 fn read<T: DeserializeOwned>(params: &Json) -> Result<T, Problem> {
-    T::deserialize(params).map_err(|error| {
+    let wrong = |why: String| {
         Problem::new(
             ErrorCode::HttpInvalidRequest,
-            format!("params cannot be read: {error}"),
+            format!("params cannot be read: {why}"),
         )
-    })
-}
-
-/// Says what there is to say, and asks now and then whether anybody is there.
-async fn speak(mut sink: SplitSink<WebSocket, Message>, mut unsaid: mpsc::Receiver<Said>) {
-    let mut pings = tokio::time::interval(SOCKET_PING_EVERY);
-    pings.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    loop {
-        let mut said = tokio::select! {
-            said = unsaid.recv() => said,
-            _ = pings.tick() => match sink.send(Message::Ping(Default::default())).await {
-                Ok(()) => continue,
-                Err(_) => return,
-            },
-        };
-        // What has come together goes out together.
-        loop {
-            let fed = match said {
-                Some(Said::Text(text)) => sink.feed(Message::Text(text.into())).await,
-                Some(Said::Goodbye(frame)) => {
-                    let _ = sink.send(Message::Close(Some(frame))).await;
-                    return;
-                }
-                None => return,
-            };
-            if fed.is_err() {
-                return;
-            }
-            match unsaid.try_recv() {
-                Ok(next) => said = Some(next),
-                Err(_) => break,
-            }
-        }
-        if sink.flush().await.is_err() {
-            return;
-        }
+    };
+    // Fields have names; nobody counts them.
+    if !params.is_object() {
+        return Err(wrong("an object is wanted".to_owned()));
     }
+    T::deserialize(params).map_err(|error| wrong(short(&error.to_string())))
 }

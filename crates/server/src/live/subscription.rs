@@ -7,8 +7,8 @@ use innkeeper_store::journal::Followed;
 use serde::Serialize;
 use serde_json::json;
 
+use super::mouth::Mouth;
 use super::rpc::told;
-use super::socket::Mouth;
 use crate::house::House;
 use crate::problem::Problem;
 
@@ -35,14 +35,14 @@ pub(super) async fn follow(house: Arc<House>, run: RunId, after: u64, number: u6
                             event: &event,
                         },
                     );
-                    if mouth.say(told).await.is_err() {
+                    if mouth.tell(told).await.is_err() {
                         return;
                     }
                 }
             }
             Followed::Lagged { missed } => {
                 let lag = json!({ "subscription": number, "afterSeq": last, "missed": missed });
-                if mouth.say(told("run.lagged", lag)).await.is_err() {
+                if mouth.tell_lag(told("run.lagged", lag)).await.is_err() {
                     return;
                 }
             }

@@ -1,8 +1,9 @@
 //! Async tools at work: a handle at once, the end as an event and an observation.
 //!
 //! Owns the table of tasks and what of it is on disk (`keep.rs`). Who may see which task is decided by the run that
-//! started it.
+//! started it; people see all of them (`house.rs`).
 
+mod house;
 mod keep;
 mod partial;
 mod table;

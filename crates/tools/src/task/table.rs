@@ -133,6 +133,15 @@ impl Tasks {
             .collect()
     }
 
+    /// Of whatever run, oldest first.
+    pub(super) fn live(&self) -> Vec<Arc<Entry>> {
+        self.lock().values().cloned().collect()
+    }
+
+    pub(super) fn live_one(&self, id: &TaskId) -> Option<Arc<Entry>> {
+        self.lock().get(id).cloned()
+    }
+
     /// The tasks of a run as they stand, oldest first.
     pub fn list(&self, run: &RunId) -> Vec<TaskRecord> {
         self.entries(run)

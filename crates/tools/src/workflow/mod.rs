@@ -4,6 +4,7 @@
 //!   is meant, `plans.rs` keeps them ready to run;
 //! - `executor.rs` runs one behind a tool, `outcome.rs` says what came of it in the words of tools, `told.rs` passes on
 //!   what is told on the way;
+//! - `named.rs` says which of them a person means;
 //! - `catalogue.rs` offers workflows and nodes as tools; `node_tool.rs` is a node in the words of tools;
 //! - `tool_port.rs` and `event_port.rs` are how nodes reach tools and the event bus.
 //!
@@ -12,6 +13,7 @@
 mod catalogue;
 mod event_port;
 mod executor;
+mod named;
 pub(crate) mod node_tool;
 mod outcome;
 mod places;
@@ -23,6 +25,7 @@ pub(crate) mod tool_port;
 pub use catalogue::{SOURCE, WorkflowStatus};
 pub use event_port::{BusPublisher, event_topic};
 pub use executor::{NodeExecutor, WorkflowExecutor};
+pub use named::{NotNamed, WAYS, named};
 pub use outcome::{result_of, start_error};
 pub use places::{Place, Seen};
 pub use plans::Ready;

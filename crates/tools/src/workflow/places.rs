@@ -36,6 +36,16 @@ pub enum Place {
 }
 
 impl Place {
+    /// Whose it is, in one word: `project`, `library`, `plugin:scribe`, `shipped`.
+    pub fn owner(&self) -> String {
+        match self {
+            Self::Project(_) => "project".to_owned(),
+            Self::Library => "library".to_owned(),
+            Self::Plugin(name) => format!("plugin:{name}"),
+            Self::Shipped => "shipped".to_owned(),
+        }
+    }
+
     /// The source of its tools, as rules name it.
     pub fn source(&self) -> String {
         match self {

@@ -54,7 +54,7 @@ pub(super) fn run(args: &ModelsAddArgs, home: &Home, screen: &Screen) -> Result<
         provider: provider.id.clone(),
         base_url: args.base_url.clone(),
         key: None,
-        models: models(args, default),
+        models: models(&args.models, default),
         context: None,
     };
     // Before anybody is asked for a key.
@@ -115,7 +115,7 @@ fn tell_users(name: &str, channels: &[ChannelConfig], screen: &Screen) {
 
 /// The default without the name of the new channel, which people write before it or not. What is given as a model of the
 /// channel is meant as it stands: some are called like their provider.
-fn bare<'m>(channel: &str, default: &'m str, models: &[String]) -> &'m str {
+pub(super) fn bare<'m>(channel: &str, default: &'m str, models: &[String]) -> &'m str {
     let own = default.strip_prefix(channel);
     let own = own.and_then(|rest| rest.strip_prefix(['/', ':']));
     let is_served = models.iter().any(|model| model == default);
@@ -123,8 +123,8 @@ fn bare<'m>(channel: &str, default: &'m str, models: &[String]) -> &'m str {
 }
 
 /// Those that were named, and the default among them.
-fn models(args: &ModelsAddArgs, default: Option<&str>) -> Vec<String> {
-    let mut models = args.models.clone();
+pub(super) fn models(given: &[String], default: Option<&str>) -> Vec<String> {
+    let mut models = given.to_vec();
     if let Some(default) = default.filter(|_| !models.is_empty()) {
         let serves = |model: &String| innkeeper_tools::Pattern::new(model).matches(default);
         if !models.iter().any(serves) {
@@ -134,12 +134,12 @@ fn models(args: &ModelsAddArgs, default: Option<&str>) -> Vec<String> {
     models
 }
 
-fn reference(channel: &str) -> String {
+pub(super) fn reference(channel: &str) -> String {
     format!("secret:models.{channel}")
 }
 
 /// Where the channel's key is.
-enum Key {
+pub(super) enum Key {
     /// It needs none, or finds the usual one of its provider.
     None,
     Variable(String),
@@ -149,7 +149,7 @@ enum Key {
 }
 
 impl Key {
-    fn reference(&self, channel: &str) -> Option<String> {
+    pub(super) fn reference(&self, channel: &str) -> Option<String> {
         match self {
             Self::None => None,
             Self::Variable(name) => Some(format!("${{{name}}}")),
@@ -262,7 +262,7 @@ fn find_key(
 }
 
 /// Files and shells like to add an end of line.
-fn new_key(text: Option<String>, storable: bool) -> Result<Option<Key>, Failure> {
+pub(super) fn new_key(text: Option<String>, storable: bool) -> Result<Option<Key>, Failure> {
     let text = text.unwrap_or_default();
     let key = text.trim();
     if key.is_empty() {

@@ -208,6 +208,18 @@ fn dollars(price: Option<Price>) -> Option<f64> {
     price.map(Price::dollars_per_million)
 }
 
+/// All of them as one document, without keys: for programs.
+pub(super) fn told(house: &HouseModels) -> Json {
+    let answering = house.answers();
+    let channels = house.channels().iter().cloned();
+    let lists: Vec<Listing> = channels
+        .map(|channel| Listing::of(house, channel, None, answering.as_ref()))
+        .collect();
+    let mut document = document(house, &lists, Lang::En);
+    house.redactor.redact_json(&mut document);
+    document
+}
+
 fn document(house: &HouseModels, lists: &[Listing], lang: Lang) -> Json {
     let doubts = house.doubts();
     let problems: Vec<&str> = doubts.iter().map(|doubt| doubt.pick(lang)).collect();

@@ -1,6 +1,7 @@
 //! `innkeeper models …`, one file each.
 
 mod add;
+mod desk;
 mod discover;
 mod file;
 mod line;
@@ -12,6 +13,8 @@ mod test;
 mod waiting;
 
 use std::sync::Arc;
+
+pub(crate) use desk::HouseDesk;
 
 use innkeeper_models::{Model, ModelError, ReportSink};
 

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use innkeeper_engine::{Plan, Problem, Problems, Reading, Workflow};
-use innkeeper_tools::workflow::Seen;
+use innkeeper_tools::workflow::{self, NotNamed, Seen};
 
-use super::house::{Beside, House, owner};
+use super::house::{Beside, House};
 use crate::failure::{Failure, Place, WorkflowFault};
 use crate::input::{Source, text_of};
 use crate::limits::MAX_WORKFLOW_BYTES;
@@ -109,46 +109,27 @@ fn read(source: &Source, house: &House) -> Result<Found, Failure> {
     })
 }
 
-/// In the first place that knows it by the id inside the file or by the file's stem; else on the first that knows it by
-/// its name.
 fn named(name: &str, house: &House) -> Result<Found, Failure> {
     let items = house.library();
-    let ways: [fn(&Seen) -> Option<&str>; 3] =
-        [Seen::id, |item| Some(item.stem.as_str()), Seen::name];
-    let knows = |ways: &[fn(&Seen) -> Option<&str>]| {
-        let is_it = |item: &&Seen| ways.iter().any(|way| way(item) == Some(name));
-        items.iter().find(is_it).map(|item| &item.place)
-    };
-    let (firm, _) = ways.split_at(2);
-    let Some(nearest) = knows(firm).or_else(|| knows(&ways)) else {
-        // What can be typed without quotes is the better suggestion.
-        let near = ways
-            .iter()
-            .find_map(|way| nearest(name, items.iter().filter_map(way)));
-        return Err(WorkflowFault::Unknown {
-            name: name.to_owned(),
-            near,
-        }
-        .into());
-    };
-    let there = || items.iter().filter(|item| item.place == *nearest);
-    let found: Vec<&Seen> = ways
-        .iter()
-        .map(|way| {
-            there()
-                .filter(|item| way(item) == Some(name))
-                .collect::<Vec<_>>()
-        })
-        .find(|found| !found.is_empty())
-        .unwrap_or_default();
-    match found.as_slice() {
-        [item] => Ok(Found {
+    match workflow::named(&items, name) {
+        Ok(item) => Ok(Found {
             place: place_of(item),
             workflow: item.workflow.clone(),
             problems: item.problems.clone(),
             groups: house.groups_of(&item.place),
         }),
-        many => Err(WorkflowFault::Ambiguous {
+        Err(NotNamed::Unknown) => {
+            // What can be typed without quotes is the better suggestion.
+            let near = workflow::WAYS
+                .iter()
+                .find_map(|way| nearest(name, items.iter().filter_map(way)));
+            Err(WorkflowFault::Unknown {
+                name: name.to_owned(),
+                near,
+            }
+            .into())
+        }
+        Err(NotNamed::Ambiguous(many)) => Err(WorkflowFault::Ambiguous {
             name: name.to_owned(),
             places: many.iter().map(|item| place_of(item)).collect(),
         }
@@ -160,7 +141,7 @@ fn named(name: &str, house: &House) -> Result<Found, Failure> {
 fn place_of(item: &Seen) -> String {
     match &item.path {
         Some(path) => path.to_string_lossy().into_owned(),
-        None => format!("{}:{}", owner(&item.place), item.stem),
+        None => format!("{}:{}", item.place.owner(), item.stem),
     }
 }
 

@@ -139,16 +139,6 @@ pub(super) fn in_house<T>(
     })
 }
 
-/// Whose a workflow is, in one word: `project`, `library`, `plugin:scribe`, `shipped`.
-pub(super) fn owner(place: &Place) -> String {
-    match place {
-        Place::Project(_) => "project".to_owned(),
-        Place::Library => "library".to_owned(),
-        Place::Plugin(name) => format!("plugin:{name}"),
-        Place::Shipped => "shipped".to_owned(),
-    }
-}
-
 /// The files beside a workflow first, then those that are found by name.
 pub(super) struct Beside {
     own: Option<WorkflowFolder>,

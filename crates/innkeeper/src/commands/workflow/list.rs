@@ -6,7 +6,7 @@ use innkeeper_engine::InterfaceSlot;
 use innkeeper_tools::workflow::{Place, Seen};
 use serde_json::{Value as Json, json};
 
-use super::house::{in_house, owner};
+use super::house::in_house;
 use super::{Ended, project};
 use crate::cli::WorkflowListArgs;
 use crate::failure::Failure;
@@ -25,7 +25,7 @@ pub(super) fn run(args: &WorkflowListArgs, home: &Home, screen: &Screen) -> Resu
     for item in &items {
         let name = item.id().unwrap_or(&item.stem);
         let nearest = *places.entry(name).or_insert(&item.place);
-        let nearer = (*nearest != item.place).then(|| owner(nearest));
+        let nearer = (*nearest != item.place).then(|| nearest.owner());
         rows.push(Row::of(item, nearer));
     }
     if screen.json {
@@ -87,7 +87,7 @@ struct Row {
 impl Row {
     /// `nearer`: whose workflow of the same name is found before it.
     fn of(item: &Seen, nearer: Option<String>) -> Self {
-        let owner = owner(&item.place);
+        let owner = item.place.owner();
         let workflow = item.workflow.as_deref();
         let (inputs, outputs) = match workflow {
             Some(workflow) => (workflow.inputs.as_slice(), workflow.outputs.as_slice()),

@@ -36,6 +36,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 }
 
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 #[schema(as = HostCommand)]
 struct Asked {
     /// What the command takes; left out for those that take nothing.
@@ -178,6 +179,13 @@ struct Dto(Value);
 
 impl Dto {
     fn read<T: DeserializeOwned>(self) -> Result<T, Problem> {
+        // Lists could pass for objects whose fields are counted.
+        if self.0.is_array() {
+            return Err(Problem::new(
+                ErrorCode::AgentValidationError,
+                "dto: an object is wanted, not a list",
+            ));
+        }
         serde_json::from_value(self.0)
             .map_err(|error| Problem::new(ErrorCode::AgentValidationError, format!("dto: {error}")))
     }

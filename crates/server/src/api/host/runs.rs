@@ -71,7 +71,7 @@ pub(super) async fn run(command: &str, dto: Dto, house: &House) -> Result<Value,
         "rollback_agent_run" => rollback(dto.read()?, house).await,
         "list_agent_tool_specs" => Ok(tools(house)),
         "register_agent_extension_tool" => Err(Problem::new(
-            ErrorCode::ToolUnavailable,
+            ErrorCode::AgentValidationError,
             "a tool of a page is called back over a channel: send its name beside the dto",
         )
         .because("extension.tool_unavailable")),

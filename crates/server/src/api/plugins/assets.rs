@@ -73,7 +73,10 @@ fn nothing(name: &str) -> Problem {
 
 fn read(house: &House, name: &str, path: &str) -> Result<Vec<u8>, Problem> {
     let plugin = house.plugins.find(name)?;
-    let front = plugin.package.as_ref().and_then(|package| package.frontend.as_ref());
+    let front = plugin
+        .package
+        .as_ref()
+        .and_then(|package| package.frontend.as_ref());
     let Some(front) = front.filter(|_| plugin.state == Standing::Enabled) else {
         return Err(nothing(name));
     };

@@ -67,7 +67,10 @@ async fn read(may: MayRead, PathOf(name): PathOf<String>) -> Result<Json<Shown>,
         let package = package(house, &name)?;
         let options = options(&package);
         let user = UserId::default();
-        let settings = house.plugins.settings().get(&package.name, &options, &user)?;
+        let settings = house
+            .plugins
+            .settings()
+            .get(&package.name, &options, &user)?;
         Ok(Shown { options, settings })
     });
     Ok(Json(shown.await?))

@@ -3,9 +3,9 @@
 use std::convert::Infallible;
 
 use axum::extract::State;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
-use futures_util::Stream;
+use axum::response::{IntoResponse, Response};
 use innkeeper_protocol::event::RunId;
 use innkeeper_store::journal::{Followed, Follower};
 use serde::Deserialize;
@@ -15,7 +15,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
-use crate::auth::MayRead;
+use crate::auth::{MayRead, TokenWatch};
+use crate::figures::Held;
 use crate::guard::{PathOf, QueryOf};
 use crate::problem::Problem;
 
@@ -35,36 +36,42 @@ struct Query {
 /// disk meanwhile (none is left out), `end` that there will be no more.
 #[utoipa::path(get, path = "/api/v1/runs/{runId}/events/stream", tag = "runs", operation_id = "followRun",
     params(("runId" = String, Path), Query),
-    responses((status = 200, body = String, content_type = "text/event-stream"), Problem))]
+    responses((status = 200, description = "Events until the run is over", content_type = "text/event-stream"), Problem))]
 async fn follow(
     State(app): State<App>,
     may: MayRead,
     PathOf(run): PathOf<RunId>,
     QueryOf(query): QueryOf<Query>,
     headers: HeaderMap,
-) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+) -> Result<Response, Problem> {
     may.house.agents.record(&run).await?;
     let last = headers.get("last-event-id");
     let last = last.and_then(|last| last.to_str().ok()?.parse().ok());
     let after = last.or(query.after_seq).unwrap_or_default();
     let told = Told {
+        _held: app.figures.subscriptions.hold(),
         follower: may.house.agents.follow(&run, after),
         waiting: Vec::new(),
         is_over: false,
+        token: TokenWatch::new(&app, &may.identity),
         app,
     };
     let stream = futures_util::stream::unfold(told, |mut told| async move {
         let event = told.next().await?;
-        Some((Ok(event), told))
+        Some((Ok::<_, Infallible>(event), told))
     });
-    Ok(Sse::new(stream).keep_alive(KeepAlive::default()))
+    let kept = [(header::CACHE_CONTROL, "no-store")];
+    let stream = Sse::new(stream).keep_alive(KeepAlive::default());
+    Ok((kept, stream).into_response())
 }
 
 struct Told {
+    _held: Held,
     follower: Follower,
     /// Last first.
     waiting: Vec<Event>,
     is_over: bool,
+    token: TokenWatch,
     app: App,
 }
 
@@ -80,9 +87,11 @@ impl Told {
             let followed = tokio::select! {
                 followed = self.follower.next() => followed,
                 () = self.app.closing.cancelled() => return None,
+                () = self.token.lost() => return None,
             };
             match followed {
                 Followed::Events(events) => {
+                    self.app.figures.delivered(events.len());
                     let events = events.iter().rev().map(|event| {
                         let text = serde_json::to_string(&**event).unwrap_or_default();
                         Event::default()
@@ -93,6 +102,7 @@ impl Told {
                     self.waiting.extend(events);
                 }
                 Followed::Lagged { missed } => {
+                    self.app.figures.lagged();
                     let text = json!({ "missed": missed }).to_string();
                     return Some(Event::default().event("lagged").data(text));
                 }

@@ -6,6 +6,7 @@ use innkeeper_agent::instance::{
     CheckpointPage, CheckpointQuery, CheckpointView, DiffEnd, DiffQuery, Rollback, RollbackPlan,
     RollbackReceipt, RunDiff,
 };
+use innkeeper_protocol::ErrorCode;
 use innkeeper_protocol::event::{CheckpointId, RollbackScope, RunId};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
@@ -33,7 +34,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 struct Which {
     /// Only those after the one of this number.
     after: Option<u64>,
-    #[param(minimum = 1)]
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
     /// With all files there were.
     with_files: Option<bool>,
@@ -47,6 +48,12 @@ async fn checkpoints(
     PathOf(run): PathOf<RunId>,
     QueryOf(which): QueryOf<Which>,
 ) -> Result<Json<CheckpointPage>, Problem> {
+    if let Some(limit) = which.limit.filter(|limit| !(1..=1_000).contains(limit)) {
+        return Err(Problem::new(
+            ErrorCode::HttpInvalidRequest,
+            format!("limit: 1 to 1000, not {limit}"),
+        ));
+    }
     let query = CheckpointQuery {
         after: which.after.unwrap_or_default(),
         limit: which.limit.map(|limit| limit as usize),

@@ -3,5 +3,10 @@
 
 #![allow(dead_code, reason = "read by the derive, never made")]
 
+pub(super) mod audit;
+pub(super) mod calls;
 pub(super) mod files;
 pub(super) mod runs;
+pub(super) mod tasks;
+pub(super) mod tools;
+pub(super) mod workflows;
