@@ -58,7 +58,9 @@ impl Cut {
     /// What a summary may have that is longer than was asked for: as much again, if that fits and is a gain.
     pub fn at_most(&self, budget: u64) -> u64 {
         let stays = self.tokens_after - self.summary;
-        let most = budget.saturating_sub(stays).min(self.dropped_tokens.saturating_sub(1));
+        let most = budget
+            .saturating_sub(stays)
+            .min(self.dropped_tokens.saturating_sub(1));
         most.min(self.summary.saturating_mul(2)).max(self.summary)
     }
 }

@@ -92,7 +92,11 @@ pub fn cut_words(words: &str, what: &Dropping<'_>, most: u64) -> Option<String> 
         let (head, _) = chars.split_at(count - count / 3);
         let (_, tail) = chars.split_at(chars.len() - count / 3);
         let text = |chars: &[char]| chars.iter().collect::<String>();
-        format!("{}\n{mark}\n{}", text(head).trim_end(), text(tail).trim_start())
+        format!(
+            "{}\n{mark}\n{}",
+            text(head).trim_end(),
+            text(tail).trim_start()
+        )
     };
     // Found by halves: `fitting` fits, `beyond` does not.
     let (mut fitting, mut beyond) = (0, chars.len());

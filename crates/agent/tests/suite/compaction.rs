@@ -297,10 +297,9 @@ async fn a_summary_that_is_too_long_is_cut_to_the_room_there_is() {
     for page in 1..=4 {
         house.script.push(turn("tam", page));
     }
-    house.script.say(&format!(
-        "BEGIN {} THE-END",
-        "It rains. ".repeat(4_000)
-    ));
+    house
+        .script
+        .say(&format!("BEGIN {} THE-END", "It rains. ".repeat(4_000)));
     house.script.say("I give up.");
     let (handle, events) = house.run("reader", "Where is the third key?").await;
     assert_eq!(handle.status, RunStatus::Completed, "{events:?}");
@@ -349,7 +348,10 @@ async fn a_run_fails_over_its_length_only_where_what_must_stay_is_too_long() {
             if message.contains("of them must stay") {
                 break message;
             }
-            assert!(message.contains("nothing of them can give way"), "{message}");
+            assert!(
+                message.contains("nothing of them can give way"),
+                "{message}"
+            );
             tokens += 50;
         };
         let (_, behind) = message.split_once(", and about ").expect(&message);
