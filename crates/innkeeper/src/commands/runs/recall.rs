@@ -92,6 +92,12 @@ async fn workspace(
         Err(Failure::Run(RunFault::Unknown { given, near })) => {
             Err(RunFault::NoChat { given, near }.into())
         }
+        // All its runs may be gone, and those of all other chats.
+        Err(Failure::Run(RunFault::None)) if given != LAST => Err(RunFault::NoChat {
+            given: given.to_owned(),
+            near: None,
+        }
+        .into()),
         Err(failure) => Err(failure),
     }
 }
