@@ -242,7 +242,7 @@ fn least_of(talk: &Talk<'_>, room: &Room) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn whatever_can_fit_does(

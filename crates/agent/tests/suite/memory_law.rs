@@ -471,7 +471,7 @@ async fn course(ops: Vec<(u8, u8, u8)>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, max_shrink_iters: 40, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 8, failure_persistence: None, max_shrink_iters: 40, ..ProptestConfig::default() })]
 
     #[test]
     fn the_next_run_begins_with_what_a_model_says_that_forgets_nothing(
