@@ -59,6 +59,8 @@ pub const MAX_REQUEST_TOKENS: u64 = 100_000_000;
 /// Tokens of a summary: this part of the request, and no more than that.
 pub const SUMMARY_PART: u64 = 8;
 pub const MAX_SUMMARY_TOKENS: u64 = 2_000;
+/// Tokens of its words where there is no room for more.
+pub const MIN_SUMMARY_TOKENS: u64 = 40;
 /// Tokens that a model may use for it, what it thinks among them.
 pub const SUMMARY_REPLY_TOKENS: u64 = 8_192;
 /// A cut that gains less than this part of the budget is not worth a request of its own.
@@ -71,7 +73,8 @@ pub const MAX_KEPT_FIRST: u64 = 1_000;
 /// Characters of one message that the model reads for a summary; where there is little room, as few as that.
 pub const TRANSCRIPT_MESSAGE_CHARS: usize = 16_000;
 pub const MIN_TRANSCRIPT_MESSAGE_CHARS: usize = 250;
-/// Estimated tokens that it reads for one.
+/// Estimated tokens that it reads for one, at least and at most.
+pub const MIN_TRANSCRIPT_TOKENS: u64 = 100;
 pub const MAX_TRANSCRIPT_TOKENS: u64 = 200_000;
 /// Tools whose calls are counted each by itself; more are counted together.
 pub const MAX_COUNTED_TOOLS: usize = 512;

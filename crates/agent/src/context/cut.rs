@@ -33,8 +33,10 @@ pub struct Room {
     pub budget: u64,
     /// What it has beside its messages.
     pub beside: u64,
-    /// What the summary may have.
+    /// What the summary should have, with all that is said around it.
     pub summary: u64,
+    /// What it must have to say anything at all.
+    pub least: u64,
     /// So many of the last rounds stay if they can. The last of all stays in any case.
     pub rounds: usize,
 }
@@ -46,8 +48,21 @@ pub struct Cut {
     pub kept: Vec<usize>,
     /// Of what gives way.
     pub dropped_tokens: u64,
+    /// What the summary may have.
+    pub summary: u64,
     /// Of the request afterwards, with a summary as long as it may be.
     pub tokens_after: u64,
+}
+
+impl Cut {
+    /// What a summary may have that is longer than was asked for: as much again, if that fits and is a gain.
+    pub fn at_most(&self, budget: u64) -> u64 {
+        let stays = self.tokens_after - self.summary;
+        let most = budget
+            .saturating_sub(stays)
+            .min(self.dropped_tokens.saturating_sub(1));
+        most.min(self.summary.saturating_mul(2)).max(self.summary)
+    }
 }
 
 impl<'m> Talk<'m> {
@@ -70,20 +85,71 @@ impl<'m> Talk<'m> {
             .fold(0, |sum, one| sum.saturating_add(*one))
     }
 
-    /// Down to half of the budget where that can be, so that it need not be done again soon. Nothing where nothing can give
+    /// Down to half of the budget where that can be, so that it need not be done again soon. Where it is hard to make room,
+    /// first the rounds give way that should have stayed, then the summary becomes shorter. Nothing where nothing can give
     /// way, or where a summary would take the place of something shorter.
     pub fn cut(&self, room: &Room) -> Option<Cut> {
-        let wanted = self.cut_before(self.latest(room.rounds), room);
-        match wanted {
-            Some(cut) if cut.tokens_after <= room.budget => Some(cut),
-            // What should have stayed gives way, too.
-            wanted => self.cut_before(self.latest(1), room).or(wanted),
+        let replies = self.replies();
+        let rounds = room.rounds.clamp(1, replies.len().max(1));
+        let mut with_rounds = (1..=rounds)
+            .rev()
+            .map(|rounds| self.cut_before(self.latest(&replies, rounds), room));
+        let fitting = with_rounds.find(|cut| {
+            cut.as_ref()
+                .is_some_and(|cut| cut.tokens_after <= room.budget)
+        });
+        fitting.flatten().or_else(|| {
+            self.tightest(room)
+                .or_else(|| self.cut_before(self.latest(&replies, 1), room))
+        })
+    }
+
+    /// What a request has at least, whatever gives way.
+    pub fn must_stay(&self, room: &Room) -> u64 {
+        let all = self.tokens().saturating_add(room.beside);
+        let dropped = self.last_border().map_or(0, |(_, dropped)| dropped);
+        let stays = all.saturating_sub(dropped).saturating_add(room.least);
+        stays.min(all)
+    }
+
+    /// All that can give way does, and the summary has what is left.
+    fn tightest(&self, room: &Room) -> Option<Cut> {
+        let (up_to, dropped) = self.last_border()?;
+        let stays = (self.tokens() - dropped).saturating_add(room.beside);
+        let summary = room.budget.checked_sub(stays)?.min(room.summary);
+        if summary < room.least || summary >= dropped {
+            return None;
         }
+        Some(Cut {
+            up_to,
+            kept: self.pinned_before(up_to),
+            dropped_tokens: dropped,
+            summary,
+            tokens_after: stays + summary,
+        })
+    }
+
+    /// The last place at which it may be cut, and what would give way there.
+    fn last_border(&self) -> Option<(usize, u64)> {
+        let latest = self.latest(&self.replies(), 1);
+        let mut borders = self.joined.iter().enumerate().take(latest + 1);
+        let (up_to, _) = borders.rfind(|(_, joined)| !**joined)?;
+        let free = self.weights.iter().zip(&self.pins).take(up_to);
+        let free = free.filter(|(_, pinned)| !**pinned);
+        let dropped = free.fold(0_u64, |sum, (weight, _)| sum.saturating_add(*weight));
+        Some((up_to, dropped))
+    }
+
+    fn pinned_before(&self, up_to: usize) -> Vec<usize> {
+        let pins = self.pins.iter().enumerate().take(up_to);
+        pins.filter(|(_, pinned)| **pinned)
+            .map(|(at, _)| at)
+            .collect()
     }
 
     fn cut_before(&self, latest: usize, room: &Room) -> Option<Cut> {
         let mut best = None;
-        let (mut kept, mut kept_tokens, mut dropped) = (Vec::new(), 0_u64, 0_u64);
+        let mut dropped = 0_u64;
         let all = self.tokens();
         let entries = self.weights.iter().zip(&self.pins).enumerate();
         for (at, (weight, pinned)) in entries {
@@ -92,41 +158,38 @@ impl<'m> Talk<'m> {
             }
             let is_border = self.joined.get(at) == Some(&false);
             if is_border && dropped > room.summary {
-                let rest = all - kept_tokens - dropped;
-                let after = room.beside + room.summary + kept_tokens + rest;
-                best = Some(Cut {
-                    up_to: at,
-                    kept: Vec::new(),
-                    dropped_tokens: dropped,
-                    tokens_after: after,
-                });
+                let after = room.beside + room.summary + (all - dropped);
+                best = Some((at, dropped, after));
                 if after <= room.budget / 2 {
                     break;
                 }
             }
-            match pinned {
-                true => {
-                    kept.push(at);
-                    kept_tokens = kept_tokens.saturating_add(*weight);
-                }
-                false => dropped = dropped.saturating_add(*weight),
+            if !pinned {
+                dropped = dropped.saturating_add(*weight);
             }
         }
-        let mut cut = best?;
-        kept.retain(|at| *at < cut.up_to);
-        cut.kept = kept;
-        Some(cut)
+        best.map(|(up_to, dropped_tokens, tokens_after)| Cut {
+            up_to,
+            kept: self.pinned_before(up_to),
+            dropped_tokens,
+            summary: room.summary,
+            tokens_after,
+        })
+    }
+
+    /// Where rounds begin since what is asked.
+    fn replies(&self) -> Vec<usize> {
+        let since = self.asked.unwrap_or(0) + 1;
+        let replies = self.messages.iter().enumerate().skip(since);
+        replies
+            .filter(|(_, message)| role(message) == "assistant")
+            .map(|(at, _)| at)
+            .collect()
     }
 
     /// The last place at which it may be cut: before the last so many rounds, or before what is asked.
-    fn latest(&self, rounds: usize) -> usize {
-        let asked = self.asked.unwrap_or(0);
-        let replies = self.messages.iter().enumerate().skip(asked + 1);
-        let replies: Vec<usize> = replies
-            .filter(|(_, message)| role(message) == "assistant")
-            .map(|(at, _)| at)
-            .collect();
-        let first = replies.len().saturating_sub(rounds.max(1));
+    fn latest(&self, replies: &[usize], rounds: usize) -> usize {
+        let first = replies.len().saturating_sub(rounds);
         let last = self.messages.len().saturating_sub(1);
         replies
             .get(first)

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
 use super::*;
+use crate::limits::MIN_SUMMARY_TOKENS;
 use crate::run::testing::created;
 use crate::run::{Created, Input};
 
@@ -155,7 +156,7 @@ proptest! {
         let mut sent = all.clone();
         let mut gone: Vec<Arc<Json>> = Vec::new();
         let mut observed = BTreeSet::new();
-        let room = Room { budget, beside, summary: 30, rounds: keep_rounds };
+        let room = Room { budget, beside, summary: 30, least: 20, rounds: keep_rounds };
         let mut cuts = 0;
         for at in 0..=rounds.len() {
             if at > 0 {
@@ -221,6 +222,135 @@ proptest! {
         prop_assert_eq!(found, expected);
         prop_assert!(cuts <= rounds.len() + 1);
     }
+}
+
+/// What a request has at least: everything is tried.
+fn least_of(talk: &Talk<'_>, room: &Room) -> u64 {
+    let last = talk
+        .messages
+        .iter()
+        .rposition(|one| one["role"] == "assistant");
+    let asked = talk.asked.unwrap();
+    let latest = last.filter(|last| *last > asked).unwrap_or(asked);
+    let borders = (0..=latest).filter(|at| !talk.joined[*at]);
+    let stays = borders.map(|border| {
+        let is_there = |at: &usize| *at >= border || talk.pins[*at];
+        let there = (0..talk.messages.len()).filter(is_there);
+        there.map(|at| tokens(&talk.messages[at])).sum::<u64>()
+    });
+    stays.min().unwrap() + room.beside + room.least
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_can_fit_does(
+        rounds in proptest::collection::vec((any::<u8>(), 0..120u8, any::<bool>()), 1..24),
+        budget in 150..2_500u64,
+        keep_rounds in 1..6usize,
+        beside in 0..60u64,
+        replies in proptest::collection::vec(0..600usize, 24),
+        zh in any::<bool>(),
+    ) {
+        let locale = if zh { Locale::Zh } else { Locale::En };
+        let mut book = Book { next: 0 };
+        let opening = vec![book.say("system", 6), book.say("user", 8)];
+        let created = begun(opening.clone(), 0);
+        let mut sent: Vec<Arc<Json>> = opening.into_iter().map(Arc::new).collect();
+        let mut observed = BTreeSet::new();
+        let mut gone = 0;
+        for (round, reply) in rounds.into_iter().zip(replies) {
+            sent.extend(book.round(round).into_iter().map(Arc::new));
+            for pair in sent.windows(2).filter(|pair| has_text_call(&pair[0]) && !is_summary(&pair[1])) {
+                observed.insert((number(&pair[0]), number(&pair[1])));
+            }
+            let talk = Talk::of(&created, &sent);
+            if talk.tokens() + beside <= budget {
+                continue;
+            }
+            let what = |count: usize| Dropping { first: gone, count: count as u64, tools: "", can_read: true, locale };
+            let around = tokens(&summary("", &what(sent.len())));
+            let least = around + MIN_SUMMARY_TOKENS;
+            let room = Room { budget, beside, summary: least.max(around + budget / 8), least, rounds: keep_rounds };
+            let cut = talk.cut(&room);
+            let must = least_of(&talk, &room);
+            prop_assert_eq!(talk.must_stay(&room), must.min(talk.tokens() + beside));
+            if must > budget {
+                prop_assert!(cut.is_none_or(|cut| cut.tokens_after > budget));
+                break;
+            }
+            let cut = cut.unwrap();
+            prop_assert!(cut.summary >= least && cut.tokens_after <= budget, "{cut:?} in {budget}");
+            // A model keeps to what it was asked for, or not.
+            let words = "word, 字 ".repeat(reply);
+            let count = cut.up_to - cut.kept.len();
+            let fitting = cut_words(&words, &what(count), cut.at_most(budget));
+            let message = summary(&fitting.unwrap_or(words), &what(count));
+            gone += count as u64;
+            let next = shortened(&sent, cut.up_to, &cut.kept, &Arc::new(message));
+            let all: u64 = next.iter().map(|one| tokens(one)).sum();
+            prop_assert!(all + beside <= budget, "{all} + {beside} are more than {budget}");
+            check_pairs(&next, &observed);
+            sent = next;
+        }
+    }
+}
+
+#[test]
+fn a_summary_that_is_too_long_loses_its_middle() {
+    for locale in [Locale::En, Locale::Zh] {
+        let what = Dropping {
+            first: 90,
+            count: 10,
+            tools: "",
+            can_read: true,
+            locale,
+        };
+        let around = tokens(&summary("", &what));
+        let words = format!("BEGIN {} END", "word ".repeat(400));
+        for room in [MIN_SUMMARY_TOKENS, 100, 300] {
+            let cut = cut_words(&words, &what, around + room).unwrap();
+            assert!(
+                cut.starts_with("BEGIN") && cut.ends_with("END"),
+                "{room} {cut}"
+            );
+            let long = tokens(&summary(&cut, &what));
+            assert!(long <= around + room && long + 6 > around + room, "{room}");
+        }
+        assert_eq!(cut_words(&words, &what, around + 2_000), None);
+        // Not even the mark would fit; nothing is shorter.
+        assert!(cut_words(&words, &what, 1).unwrap().chars().count() < 50);
+    }
+}
+
+#[test]
+fn rounds_that_should_stay_give_way_one_by_one() {
+    let page = "word ".repeat(100);
+    let mut talk = said(&[("system", "rules"), ("user", "go")]);
+    for _ in 0..6 {
+        talk.extend(said(&[("assistant", "more"), ("user", &page)]));
+    }
+    let created = begun(vec![json!({"role": "user", "content": "go"})], 0);
+    let talk = Talk::of(&created, &talk);
+    let round = talk.weights[2] + talk.weights[3];
+    let fixed = talk.weights[0] + talk.weights[1];
+    let cut = |budget: u64| {
+        let room = Room {
+            budget,
+            beside: 0,
+            summary: 60,
+            least: 50,
+            rounds: 3,
+        };
+        let cut = talk.cut(&room).filter(|cut| cut.tokens_after <= budget);
+        cut.map(|cut| ((talk.messages.len() - cut.up_to) / 2, cut.summary))
+    };
+    assert_eq!(cut(fixed + 3 * round + 60), Some((3, 60)));
+    assert_eq!(cut(fixed + 3 * round + 59), Some((2, 60)));
+    assert_eq!(cut(fixed + round + 60), Some((1, 60)));
+    assert_eq!(cut(fixed + round + 55), Some((1, 55)));
+    assert_eq!(cut(fixed + round + 49), None);
 }
 
 fn said(lines: &[(&str, &str)]) -> Vec<Arc<Json>> {
@@ -303,14 +433,16 @@ fn a_note_says_what_is_known_without_a_model() {
 fn what_is_summarised_fits_whoever_summarises() {
     let long = "word ".repeat(20_000);
     let talk = said(&[("user", "first"), ("assistant", &long), ("user", "last")]);
-    for most in [50, 500, 5_000, 100_000] {
-        let asked = summary_request(&talk, 100, most, Locale::En);
-        let text = asked[1]["content"].as_str().unwrap();
-        assert!(text.contains("last"), "{most}");
-        assert!(
-            innkeeper_models::Estimate::of_text(text).likely < most + 20,
-            "{most}"
-        );
+    for most in [500, 5_000, 100_000] {
+        for locale in [Locale::En, Locale::Zh] {
+            let asked = summary_request(&talk, 100, most, locale);
+            assert!(
+                asked[1]["content"].as_str().unwrap().contains("last"),
+                "{most}"
+            );
+            let all: u64 = asked.iter().map(tokens).sum();
+            assert!(all <= most, "{all} of {most}");
+        }
     }
     let asked = summary_request(&talk, 100, 100_000, Locale::Zh);
     assert!(asked[0]["content"].as_str().unwrap().contains("100"));

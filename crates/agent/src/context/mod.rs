@@ -15,7 +15,9 @@ mod weigh;
 pub use cut::{Cut, Room, Talk, joined, pins, shortened};
 pub use opening::{Opening, opening, renewed};
 pub use set_back::set_back;
-pub use summary::{Dropping, is_summary, note, request as summary_request, said, summary};
+pub use summary::{
+    Dropping, cut_words, is_summary, note, request as summary_request, said, summary,
+};
 pub use turn::{
     after_turn, arrived, empty_turn, guidance, nudge, observations, return_nudge, with_tools,
 };

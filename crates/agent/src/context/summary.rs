@@ -10,7 +10,8 @@ use serde_json::{Value as Json, json};
 
 use super::cut::role;
 use crate::limits::{
-    MAX_NOTED_FILES, MAX_NOTED_TOOLS, MIN_TRANSCRIPT_MESSAGE_CHARS, TRANSCRIPT_MESSAGE_CHARS,
+    MAX_NOTED_FILES, MAX_NOTED_TOOLS, MIN_TRANSCRIPT_MESSAGE_CHARS, MIN_TRANSCRIPT_TOKENS,
+    TRANSCRIPT_MESSAGE_CHARS,
 };
 
 const BEGIN: &str = "<conversation_summary>";
@@ -76,8 +77,40 @@ pub fn summary(words: &str, what: &Dropping<'_>) -> Json {
     json!({"role": "user", "content": content})
 }
 
-/// What the model is asked: to put those messages into few words. `most` bounds the estimated tokens of
-/// the messages.
+/// The words without their middle, so that the message has at most so many estimated tokens; nothing where they fit.
+pub fn cut_words(words: &str, what: &Dropping<'_>, most: u64) -> Option<String> {
+    let fits = |words: &str| super::tokens(&summary(words, what)) <= most;
+    if fits(words) {
+        return None;
+    }
+    let mark = match what.locale {
+        Locale::En => "[… there was no room for what stood here …]",
+        Locale::Zh => "[……此处内容因空间不足而略去……]",
+    };
+    let chars: Vec<char> = words.chars().collect();
+    let cut = |count: usize| {
+        let (head, _) = chars.split_at(count - count / 3);
+        let (_, tail) = chars.split_at(chars.len() - count / 3);
+        let text = |chars: &[char]| chars.iter().collect::<String>();
+        format!(
+            "{}\n{mark}\n{}",
+            text(head).trim_end(),
+            text(tail).trim_start()
+        )
+    };
+    // Found by halves: `fitting` fits, `beyond` does not.
+    let (mut fitting, mut beyond) = (0, chars.len());
+    while fitting + 1 < beyond {
+        let middle = usize::midpoint(fitting, beyond);
+        match fits(&cut(middle)) {
+            true => fitting = middle,
+            false => beyond = middle,
+        }
+    }
+    Some(cut(fitting))
+}
+
+/// What the model is asked: to put those messages into few words. `most` bounds the estimated tokens of all that it reads.
 pub fn request(messages: &[Arc<Json>], words: u64, most: u64, locale: Locale) -> Vec<Json> {
     let task = match locale {
         Locale::En => format!(
@@ -95,12 +128,16 @@ pub fn request(messages: &[Arc<Json>], words: u64, most: u64, locale: Locale) ->
              不要回答。只给出摘要。"
         ),
     };
-    let transcript = transcript(messages, most);
-    let content = format!("<conversation>\n{transcript}</conversation>");
-    vec![
-        json!({"role": "system", "content": task}),
-        json!({"role": "user", "content": content}),
-    ]
+    let asked = |transcript: &str| {
+        let content = format!("<conversation>\n{transcript}</conversation>");
+        [
+            json!({"role": "system", "content": task}),
+            json!({"role": "user", "content": content}),
+        ]
+    };
+    let around: u64 = asked("").iter().map(super::tokens).sum();
+    let most = most.saturating_sub(around).max(MIN_TRANSCRIPT_TOKENS);
+    asked(&transcript(messages, most)).to_vec()
 }
 
 /// Who said what. Long messages are cut in the middle, the more the less room there is.

@@ -3,38 +3,24 @@
 //! Nothing is lost: what gives way is kept as a content of the run, and tools read it there (`recall/`).
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use futures_util::StreamExt;
-use innkeeper_engine::NodeError;
-use innkeeper_engine::port::{MODEL_ROLE, Messages, ModelCall, ModelPort};
-use innkeeper_engine::stream::{Chunk, ChunkKind};
 use innkeeper_protocol::{ErrorCode, ToolDefinition};
 use innkeeper_store::{Blob, Contents};
 use innkeeper_tools::ToolError;
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use super::binding;
 use super::drive::{AgentInstance, Gone};
 use super::log::Brought;
-use super::tap::{self, Heard, Tap};
+use super::tap::{self, Heard};
 use crate::context::{self, Cut, Dropping, Room, Talk};
 use crate::limits::{
-    LEAST_GAIN_PART, MAX_SUMMARY_TOKENS, MAX_TRANSCRIPT_TOKENS, REFUSED_PARTS, SUMMARY_PART,
-    SUMMARY_REPLY_TOKENS, WINDOW_PARTS,
+    LEAST_GAIN_PART, MAX_SUMMARY_TOKENS, MIN_SUMMARY_TOKENS, REFUSED_PARTS, SUMMARY_PART,
+    WINDOW_PARTS,
 };
 use crate::profile::Dialect;
 use crate::run::{Compacting, Compaction, Created, Dropped, Input, Oversize, SummaryBy, Wanted};
 use crate::workspace::fault;
-
-/// What the model made of what gives way.
-struct Said {
-    /// Or why there are none.
-    words: Result<String, String>,
-    model: Option<String>,
-    requests: u32,
-    usage: Map<String, Json>,
-}
 
 impl AgentInstance {
     /// Tokens that a request should have at most, and whether it must not have more; nothing where nobody knows.
@@ -52,7 +38,7 @@ impl AgentInstance {
         }
     }
 
-    fn window(&self, model: &str) -> Option<u64> {
+    pub(super) fn window(&self, model: &str) -> Option<u64> {
         let models = self.shared.parts.workflows.models()?;
         models.find(model).ok()??.context
     }
@@ -95,27 +81,42 @@ impl AgentInstance {
             return self.go_out_as_it_is().await;
         };
         let further = self.further(offer.recall(), dialect);
-        let text = |text: &str| innkeeper_models::Estimate::of_text(text).likely;
-        let summary = (budget / SUMMARY_PART).min(MAX_SUMMARY_TOKENS);
+        let locale = self.shared.parts.locale;
+        let dropping = |count: usize| Dropping {
+            first: before,
+            count: count as u64,
+            tools: &further,
+            can_read: !offer.recall().is_empty(),
+            locale,
+        };
+        let around = context::tokens(&context::summary("", &dropping(sent.len())));
+        let words = (budget / SUMMARY_PART).clamp(MIN_SUMMARY_TOKENS, MAX_SUMMARY_TOKENS);
         let room = Room {
             budget,
             beside,
-            // With what is said around it.
-            summary: summary.saturating_add(100).saturating_add(text(&further)),
+            summary: around.saturating_add(words),
+            least: around.saturating_add(MIN_SUMMARY_TOKENS),
             rounds: usize::try_from(rules.keep_rounds).unwrap_or(usize::MAX),
         };
         let is_worth = |cut: &Cut| {
+            let fits = cut.tokens_after <= budget;
             let gain = estimate.saturating_sub(cut.tokens_after);
-            cut.tokens_after <= budget || (!is_hard && gain >= budget / LEAST_GAIN_PART)
+            match is_hard {
+                true => fits,
+                // A model that is asked for a few words in each round is no gain either.
+                false => (fits && cut.summary == room.summary) || gain >= budget / LEAST_GAIN_PART,
+            }
         };
         let cut = talk.cut(&room).filter(|_| rules.enabled);
         let Some(cut) = cut.filter(is_worth) else {
-            return self.too_long(&compacting, estimate, budget, is_hard).await;
+            let must = rules.enabled.then(|| talk.must_stay(&room));
+            return self.too_long(&compacting, must, budget, is_hard).await;
         };
         let gone: Vec<Arc<Json>> = dropped(&sent, &cut);
         self.refresh_meter().await?;
         let heard = Arc::new(Mutex::new(Heard::default()));
-        let said = self.summarise(&created, &gone, (summary, budget), &heard);
+        let words = cut.summary.saturating_sub(around);
+        let said = self.summarise(&created, &gone, (words, budget, is_hard), &heard);
         let Some(said) = said.await else {
             let used = tap::lock(&heard).in_vain(None);
             return self.stopped_asking(used, Wanted::Summary).await;
@@ -125,42 +126,30 @@ impl AgentInstance {
             .iter()
             .filter(|message| !context::is_summary(message))
             .collect();
-        let locale = self.shared.parts.locale;
-        let what = Dropping {
-            first: before,
-            count: kept.len() as u64,
-            tools: &further,
-            can_read: !offer.recall().is_empty(),
-            locale,
-        };
-        let made = said.words.and_then(|words| {
-            let message = context::summary(&words, &what);
-            let long = context::tokens(&message);
-            let after = cut.tokens_after - room.summary + long;
-            match long < cut.dropped_tokens && (after <= budget || long <= room.summary) {
-                true => Ok((message, words.chars().count())),
-                false => Err("the summary was too long to be of use".to_owned()),
-            }
-        });
-        let (message, chars, by) = match made {
-            Ok((message, chars)) => (message, chars, SummaryBy::Model),
+        let (words, by) = match said.words {
+            Ok(words) => (words, SummaryBy::Model),
             Err(why) => {
-                let most = usize::try_from(summary).unwrap_or(usize::MAX);
+                let most = usize::try_from(words).unwrap_or(usize::MAX);
                 let files = files.iter().map(String::as_str);
                 let words = context::note(&gone, files, most, locale);
-                let chars = words.chars().count();
-                (context::summary(&words, &what), chars, SummaryBy::Note(why))
+                (words, SummaryBy::Note(why))
             }
         };
+        let what = dropping(kept.len());
+        let cut_words = context::cut_words(&words, &what, cut.at_most(budget));
+        let is_cut = cut_words.is_some();
+        let words = cut_words.unwrap_or(words);
+        let message = context::summary(&words, &what);
         let content = Json::Array(kept.iter().map(|message| Json::clone(message)).collect());
         let blob = Blob::new(content.to_string().as_bytes());
-        let after = cut.tokens_after - room.summary + context::tokens(&message);
+        let after = cut.tokens_after - cut.summary + context::tokens(&message);
         let cost = said.usage.get("cost").and_then(Json::as_f64);
         let compaction = Compaction {
             up_to: cut.up_to,
             kept: cut.kept,
             summary: Arc::new(message),
-            summary_chars: chars as u64,
+            summary_chars: words.chars().count() as u64,
+            is_cut,
             by,
             dropped: blob.id.clone(),
             dropped_count: kept.len() as u64,
@@ -194,7 +183,7 @@ impl AgentInstance {
                     budget, is_hard, ..
                 }),
                 _,
-            ) => Some((budget, is_hard)),
+            ) => (estimate > budget).then_some((budget, is_hard)),
             // Whatever was thought of what it holds, this was too much.
             (None, Some(_)) => {
                 let less = part(estimate, REFUSED_PARTS);
@@ -209,144 +198,50 @@ impl AgentInstance {
         self.fed(skipped).await
     }
 
-    /// Nothing can give way, or not enough.
+    /// Nothing can give way, or not enough: so much must stay, or all of it.
     async fn too_long(
         &self,
         compacting: &Compacting,
-        estimate: u64,
+        must: Option<u64>,
         budget: u64,
         is_hard: bool,
     ) -> Result<(), Gone> {
-        let failed = match &compacting.refusal {
-            Some(refusal) => Input::Failed {
+        let oversize = compacting.oversize.filter(|_| is_hard);
+        let failed = match (&compacting.refusal, oversize) {
+            (Some(refusal), _) => Input::Failed {
                 code: refusal.code,
                 message: refusal.message.clone(),
                 reason: refusal.reason.clone(),
             },
-            None if is_hard => Input::Failed {
+            (None, Some(Oversize { estimate, .. })) => Input::Failed {
                 code: ErrorCode::ModelContextTooLong,
-                message: format!(
-                    "The next request has about {estimate} tokens, its profile gives it {budget}, and what must stay (instructions, \
-                     tools, what was asked, the last round) is more than that; raise agent.compaction.maxRequestTokens, offer fewer \
-                     tools, or let tools give less at once"
-                ),
+                message: request_too_long(estimate, must, budget),
                 reason: Some("agent.request_too_long".to_owned()),
             },
-            None => return self.go_out_as_it_is().await,
+            (None, None) => return self.go_out_as_it_is().await,
         };
         self.fed(self.log.record(failed).await).await
     }
-
-    /// Asks as often as for any reply. Nothing where the run is being stopped.
-    async fn summarise(
-        &self,
-        created: &Created,
-        gone: &[Arc<Json>],
-        (summary, budget): (u64, u64),
-        heard: &Arc<Mutex<Heard>>,
-    ) -> Option<Said> {
-        let own = created.profile.agent.compaction.model.clone();
-        let model = own.unwrap_or_else(|| binding::model_name(created));
-        let room = self.window(&model).map(|window| part(window, WINDOW_PARTS));
-        let most = room.unwrap_or(budget).min(MAX_TRANSCRIPT_TOKENS);
-        // Words are longer than tokens.
-        let words = summary * 2 / 3;
-        let locale = self.shared.parts.locale;
-        let messages = context::summary_request(gone, words, most, locale);
-        let mut said = Said {
-            words: Err("there is no model to ask".to_owned()),
-            model: None,
-            requests: 0,
-            usage: Map::new(),
-        };
-        if let Some(models) = self.shared.parts.workflows.models() {
-            let tap = Tap {
-                models: models.clone(),
-                live: None,
-                heard: heard.clone(),
-                meter: self.meter.run.clone(),
-                asker: self.meter.own(Wanted::Summary),
-            };
-            let retry = &created.profile.run.model_retry;
-            for attempt in 0..=retry.max_retries {
-                let call = ModelCall {
-                    model: model.clone(),
-                    messages: Messages::from(messages.clone()),
-                    parameters: Map::from_iter([(
-                        "max_tokens".to_owned(),
-                        SUMMARY_REPLY_TOKENS.min(most / 2).max(summary).into(),
-                    )]),
-                    ..ModelCall::default()
-                };
-                let asked = tokio::select! {
-                    // Whoever is stopped in the middle has not failed.
-                    biased;
-                    () = self.cancel.cancelled() => return None,
-                    asked = ask(&tap, call, self.cancel.child_token()) => asked,
-                };
-                match asked {
-                    Ok((words, model)) => {
-                        said.model = model;
-                        said.words = match words.is_empty() {
-                            true => Err("the model gave no summary".to_owned()),
-                            false => Ok(words),
-                        };
-                        break;
-                    }
-                    Err(error) => {
-                        let is_last = error.permanent || attempt == retry.max_retries;
-                        said.words = Err(error.message);
-                        if is_last {
-                            break;
-                        }
-                    }
-                }
-                tokio::select! {
-                    () = tokio::time::sleep(Duration::from_millis(retry.interval_ms)) => {}
-                    () = self.cancel.cancelled() => return None,
-                }
-            }
-        }
-        let heard = tap::lock(heard);
-        said.requests = heard.requests;
-        said.usage = heard.usage();
-        Some(said)
-    }
 }
 
-/// One request to its end: what was said, and by whom.
-async fn ask(
-    models: &Tap,
-    call: ModelCall,
-    cancel: tokio_util::sync::CancellationToken,
-) -> Result<(String, Option<String>), NodeError> {
-    let mut chunks = models.stream(call, cancel).await?;
-    let (mut text, mut model) = (String::new(), None);
-    while let Some(chunk) = chunks.next().await {
-        let chunk: Chunk = chunk?;
-        let role = chunk.extra.as_ref().and_then(|extra| extra.get("role"));
-        match chunk.kind {
-            ChunkKind::Text => text.push_str(&chunk.content.to_text()),
-            ChunkKind::Custom if role.and_then(Json::as_str) == Some(MODEL_ROLE) => {
-                model = Some(chunk.content.to_text().to_string());
-            }
-            _ => {}
-        }
-    }
-    Ok((without_thoughts(&text).trim().to_owned(), model))
-}
-
-/// Some servers give what a model thinks as a part of its words.
-fn without_thoughts(text: &str) -> &str {
-    const END: &str = "</think>";
-    match text.trim_start().starts_with("<think>") {
-        true => text.rsplit_once(END).map_or("", |(_, words)| words),
-        false => text,
-    }
-}
-
-fn part(whole: u64, (of, parts): (u64, u64)) -> u64 {
+pub(super) fn part(whole: u64, (of, parts): (u64, u64)) -> u64 {
     whole / parts * of + whole % parts * of / parts
+}
+
+fn request_too_long(estimate: u64, must: Option<u64>, budget: u64) -> String {
+    let why = match must {
+        None => "agent.compaction.enabled is false, so that nothing gives way".to_owned(),
+        Some(must) if must < estimate => format!(
+            "about {must} of them must stay (instructions, tools, what was asked, the last round, and a few words on the rest)"
+        ),
+        Some(_) => "nothing of them can give way to something shorter (instructions, tools, what was asked and the last round \
+             stay)"
+            .to_owned(),
+    };
+    format!(
+        "The next request has about {estimate} tokens, its profile gives it {budget}, and {why}; raise \
+         agent.compaction.maxRequestTokens, offer fewer tools, or let tools give less at once"
+    )
 }
 
 fn dropped(sent: &[Arc<Json>], cut: &Cut) -> Vec<Arc<Json>> {
@@ -411,18 +306,6 @@ impl KeptDropped {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn thoughts_are_no_summary() {
-        for (text, words) in [
-            ("She left.", "She left."),
-            ("<think>hm\n</think>\n\nShe left.", "\n\nShe left."),
-            ("\n<think>hm", ""),
-            ("She said <think> aloud", "She said <think> aloud"),
-        ] {
-            assert_eq!(without_thoughts(text), words);
-        }
-    }
 
     #[test]
     fn parts_are_whole_numbers() {

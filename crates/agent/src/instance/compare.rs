@@ -17,7 +17,7 @@ use super::runtime::AgentRuntime;
 use crate::limits::{DIFF_TIME, MAX_DIFF_PATHS};
 use crate::run::{Input, names};
 use crate::workspace::diff::{self, Content, ContentsAtHand, DiffTotals, FileDiff};
-use crate::workspace::state::FileInfo;
+use crate::workspace::state::{FileInfo, tree_of};
 use crate::workspace::{ROOTS, WorkspacePath};
 
 /// A moment of a run.
@@ -168,6 +168,10 @@ impl RunReader {
     async fn files_at_start(&self, run: &RunId) -> Result<Tree, AgentError> {
         let mut told = Retelling::of(self, run);
         while let Some(moment) = told.next().await? {
+            // One that was branched off has them before it was ever started.
+            if let Some(fork) = &moment.run.created().fork {
+                return Ok(tree_of(&fork.files));
+            }
             if let Input::WorkspaceReady { files, .. } = &moment.stamped.input {
                 let files = files.iter().map(|(path, info)| (path.clone(), file(info)));
                 return Ok(Tree(files.collect()));

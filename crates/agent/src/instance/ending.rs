@@ -1,13 +1,11 @@
 //! The end of a run: what is kept for later runs, and the host that is told of it.
 
-use serde_json::Value as Json;
-
 use super::door::commit_timeout;
 use super::drive::{AgentInstance, Gone};
 use super::log::Brought;
-use super::standing::{SESSION, has_own_chat};
-use crate::run::{Created, Input, Step};
-use crate::workspace::{PERSIST, StateChat, is_below, persist};
+use super::standing::{chat_named, has_own_chat};
+use crate::run::{Input, Step};
+use crate::workspace::{PERSIST, is_below, persist};
 
 impl AgentInstance {
     pub(super) async fn commit_persist(&self) -> Result<(), Gone> {
@@ -29,7 +27,7 @@ impl AgentInstance {
             true => Ok(()),
             false => {
                 let workspace = &created.workspace_id;
-                let chat = Some(chat_of(&created));
+                let chat = Some(chat_named(&created.chat_ref, &created.stable_chat_id));
                 let kept = persist::keep(states, workspace, &state_id, base, &files, chat);
                 kept.await.map(drop)
             }
@@ -74,13 +72,5 @@ impl AgentInstance {
                 self.fed(submitted.map(drop)).await
             }
         }
-    }
-}
-
-fn chat_of(created: &Created) -> StateChat {
-    let kind = created.chat_ref.get("kind").and_then(Json::as_str);
-    StateChat {
-        kind: kind.unwrap_or(SESSION).to_owned(),
-        stable_chat_id: created.stable_chat_id.clone(),
     }
 }

@@ -14,10 +14,11 @@ use super::AgentError;
 use super::host;
 use super::reading::RunReader;
 use super::runtime::AgentRuntime;
-use super::standing::{ChatSort, SESSION};
+use super::standing::{ChatSort, SESSION, chat_named};
 use crate::limits::{MAX_ID_CHARS, MAX_STATES_PRUNED};
 use crate::workspace::diff::{DiffTotals, FileDiff};
-use crate::workspace::{PersistentState, PersistentStates, workspace_id};
+use crate::workspace::persist::COPIED;
+use crate::workspace::{PersistentState, PersistentStates, StateChat, workspace_id};
 
 /// A chat as hosts name it.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,6 +49,9 @@ pub struct CopiedStates {
     pub copied_state_count: u64,
     /// They were there already.
     pub kept_state_count: u64,
+    /// What the next run of the target begins with, where that is a chat by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state_id: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -73,23 +77,40 @@ pub struct StateDiff {
 impl AgentRuntime {
     /// For a chat that was branched off: all that runs of the one have left is there for runs of the other, under the same
     /// ids, so that the messages that were copied find theirs. Done again it adds what has come since. Of a chat without a
-    /// host, what was taken back is left out: there it would stand again.
+    /// host, what was taken back is left out: there it would stand again. To a chat by name, which has no messages that could
+    /// name a state, comes what the next run of the other would begin with, and the next run there begins with it.
     pub async fn copy_chat_states(
         &self,
         source: &ChatName,
         target: &ChatName,
     ) -> Result<CopiedStates, AgentError> {
-        self.copy_states(&source.workspace()?, &target.workspace()?)
-            .await
+        let (from, to) = (source.workspace()?, target.workspace()?);
+        let chat = chat_named(&target.chat_ref, target.stable_chat_id.trim());
+        self.copy_states(&from, &to, Some(chat)).await
     }
 
-    /// See [`Self::copy_chat_states`].
+    /// See [`Self::copy_chat_states`]. `chat`: what the target is called; none: what its runs and states say.
     pub async fn copy_states(
         &self,
         source: &WorkspaceId,
         target: &WorkspaceId,
+        chat: Option<StateChat>,
     ) -> Result<CopiedStates, AgentError> {
         let (states, reader) = (self.0.persist.as_ref(), self.reader());
+        check_apart(source, target)?;
+        let chat = match chat {
+            Some(chat) => Some(chat),
+            None => reader.chat_of(states, target).await?,
+        };
+        let named = chat
+            .filter(|chat| ChatSort::named(&chat.kind, &chat.stable_chat_id) == ChatSort::Session);
+        if let Some(chat) = named {
+            let stands = Stands {
+                from: reader.standing_state(states, source).await?,
+                there: reader.standing_state(states, target).await?,
+            };
+            return copy_standing(states, source, target, stands, chat).await;
+        }
         let ids = states.list(source).await?;
         // Nobody has to be asked which of them a chat without a host could come back to.
         let left_out = match reader.sort_of(states, source, &ids).await? {
@@ -118,24 +139,79 @@ impl AgentRuntime {
     }
 }
 
+fn check_apart(source: &WorkspaceId, target: &WorkspaceId) -> Result<(), AgentError> {
+    if source != target {
+        return Ok(());
+    }
+    let message = format!(
+        "both chats have the same workspace ('{source}'), so they share their memory already; give the copy a stable id of its own, then copy it"
+    );
+    Err(AgentError::new(ErrorCode::AgentValidationError, message)
+        .because("agent.persist_copy_same_workspace"))
+}
+
+/// What the next runs of two chats would begin with.
+struct Stands {
+    from: Option<String>,
+    there: Option<String>,
+}
+
+/// A state of no run, which is newer than all that are there: nobody can take it back but by removing it.
+async fn copy_standing(
+    states: &dyn PersistentStates,
+    source: &WorkspaceId,
+    target: &WorkspaceId,
+    stands: Stands,
+    chat: StateChat,
+) -> Result<CopiedStates, AgentError> {
+    let done = CopiedStates {
+        source_workspace_id: source.clone(),
+        target_workspace_id: target.clone(),
+        copied_state_count: 0,
+        kept_state_count: 0,
+        state_id: stands.there.clone(),
+    };
+    let Some(from) = stands.from else {
+        return Ok(done);
+    };
+    let from = state(states, source, &from).await?;
+    if let Some(there) = stands.there.filter(|id| id.starts_with(COPIED)) {
+        let there = states.load(target, &there).await?;
+        if there.is_some_and(|there| there.files == from.files) {
+            return Ok(CopiedStates {
+                kept_state_count: 1,
+                ..done
+            });
+        }
+    }
+    let state_id = format!("{COPIED}{}", uuid::Uuid::now_v7().simple());
+    let copy = PersistentState {
+        workspace_id: target.clone(),
+        state_id: state_id.clone(),
+        base_state_id: Some(from.state_id),
+        chat: Some(chat),
+        files: from.files,
+    };
+    states.save(copy).await?;
+    Ok(CopiedStates {
+        copied_state_count: 1,
+        state_id: Some(state_id),
+        ..done
+    })
+}
+
 async fn copy(
     states: &dyn PersistentStates,
     source: &WorkspaceId,
     target: &WorkspaceId,
     left_out: &[String],
 ) -> Result<CopiedStates, AgentError> {
-    if source == target {
-        let message = format!(
-            "both chats have the same workspace ('{source}'), so they share their memory already; give the copy a stable id of its own, then copy it"
-        );
-        return Err(AgentError::new(ErrorCode::AgentValidationError, message)
-            .because("agent.persist_copy_same_workspace"));
-    }
     let mut copied = CopiedStates {
         source_workspace_id: source.clone(),
         target_workspace_id: target.clone(),
         copied_state_count: 0,
         kept_state_count: 0,
+        state_id: None,
     };
     let there: BTreeSet<String> = states.list(target).await?.into_iter().collect();
     for id in states.list(source).await? {
@@ -282,7 +358,7 @@ mod tests {
         }
         let copied = states.load(&target, "run_2").await.unwrap().unwrap();
         assert_eq!(copied, kept("chat_b", "run_2"));
-        let refused = copy(&states, &source, &source, &[]).await.unwrap_err();
+        let refused = check_apart(&source, &source).unwrap_err();
         assert_eq!(
             refused.reason.as_deref(),
             Some("agent.persist_copy_same_workspace")

@@ -45,6 +45,7 @@ mod speak;
 mod standing;
 mod start;
 mod steer;
+mod summarise;
 mod tap;
 
 pub use approve::{

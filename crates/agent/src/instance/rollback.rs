@@ -8,8 +8,8 @@ use innkeeper_protocol::ErrorCode;
 use innkeeper_protocol::event::{
     CheckpointId, RollbackScope, RunEventKind, RunId, RunRolledBack, RunStatus,
 };
-use innkeeper_store::GrantKey;
-use innkeeper_store::journal::EventRange;
+use innkeeper_store::journal::{EventRange, RunFilter};
+use innkeeper_store::{GrantKey, run_of_state};
 use serde::Serialize;
 
 use super::AgentError;
@@ -17,7 +17,7 @@ use super::compare::{DiffEnd, DiffQuery, RunDiff};
 use super::reading::RunReader;
 use super::runtime::AgentRuntime;
 use crate::limits::{MAX_EVENTS_PAGE, MAX_REASON_CHARS, MAX_SET_BACK_BYTES};
-use crate::run::{Input, Published, RolledBack};
+use crate::run::{AgentRun, Input, Published, RolledBack};
 
 /// What a person wants taken back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +50,8 @@ pub struct RollbackPlan {
     pub published: Vec<Published>,
     /// Allowed for the run since then: it will be asked again.
     pub granted: Vec<GrantKey>,
+    /// Runs of its chat that began with what it has left, or with what such a run left, the oldest first: they keep it.
+    pub later_runs: Vec<RunId>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -63,6 +65,8 @@ pub struct RollbackReceipt {
     pub after_checkpoint_id: CheckpointId,
     /// Not where it is complete again: then there is nothing to go on with, but a fork is.
     pub can_resume: bool,
+    /// See [`RollbackPlan::later_runs`].
+    pub later_runs: Vec<RunId>,
 }
 
 impl AgentRuntime {
@@ -111,10 +115,15 @@ impl AgentRuntime {
             restored: now.way_back(&past.run),
         };
         check_size(&run, &back)?;
+        let later_runs = reader.went_on_from(&now, &past.run).await?;
         self.feed(&run, vec![Input::RolledBack(Arc::new(back))], |_| false)
             .await?;
         self.wait(&run).await?;
-        self.receipt(&run, before, &rollback_id).await
+        let receipt = self.receipt(&run, before, &rollback_id).await?;
+        Ok(RollbackReceipt {
+            later_runs,
+            ..receipt
+        })
     }
 
     /// Nothing of it goes on afterwards.
@@ -178,6 +187,7 @@ impl AgentRuntime {
                             rolled_back: back.clone(),
                             after_checkpoint_id: made.checkpoint_id,
                             can_resume: self.reader().state(run).await?.can_resume(),
+                            later_runs: Vec::new(),
                         });
                     }
                     _ => {}
@@ -222,7 +232,51 @@ impl RunReader {
                 })
                 .collect(),
             granted: now.granted_since(&past.run),
+            later_runs: self.went_on_from(&now, &past.run).await?,
         })
+    }
+
+    /// Those that have taken over what this run has left, and what would be taken back.
+    async fn went_on_from(
+        &self,
+        now: &AgentRun,
+        past: &AgentRun,
+    ) -> Result<Vec<RunId>, AgentError> {
+        let Some(state) = now
+            .kept_state()
+            .filter(|state| Some(*state) != past.kept_state())
+        else {
+            return Ok(Vec::new());
+        };
+        let mut filter = RunFilter {
+            workspace_id: Some(now.created().workspace_id.clone()),
+            ..RunFilter::default()
+        };
+        let mut since = Vec::new();
+        'pages: loop {
+            let page = self.list(&filter).await?;
+            for run in page.runs {
+                if run.run_id == *now.run_id() {
+                    break 'pages;
+                }
+                since.push(run);
+            }
+            match page.next {
+                Some(next) => filter.before = Some(next),
+                None => break,
+            }
+        }
+        let mut later: Vec<RunId> = Vec::new();
+        for run in since.into_iter().rev() {
+            let Some(base) = &run.persist_base_state_id else {
+                continue;
+            };
+            let of = run_of_state(base).0;
+            if base == state || later.iter().any(|run| run.as_str() == of) {
+                later.push(run.run_id);
+            }
+        }
+        Ok(later)
     }
 
     /// Where undoing the last rollback leads: to how the run was before it. Undone once more, the rollback stands again.

@@ -13,7 +13,8 @@ use serde_json::Value as Json;
 use super::AgentError;
 use super::reading::RunReader;
 use crate::limits::MAX_EVENTS_PAGE;
-use crate::workspace::{PersistentStates, workspace_id};
+use crate::workspace::persist::age;
+use crate::workspace::{PersistentStates, StateChat, workspace_id};
 
 /// What a complete run has kept is told shortly before its end.
 const LAST_EVENTS: usize = 32;
@@ -42,12 +43,21 @@ impl ChatSort {
         }
     }
 
-    fn named(kind: &str, stable_chat_id: &str) -> Self {
+    pub(super) fn named(kind: &str, stable_chat_id: &str) -> Self {
         match kind == SESSION {
             true if is_run_id(stable_chat_id) => Self::Own,
             true => Self::Session,
             false => Self::Hosted,
         }
+    }
+}
+
+/// A chat in words.
+pub(super) fn chat_named(chat_ref: &Json, stable_chat_id: &str) -> StateChat {
+    let kind = chat_ref.get("kind").and_then(Json::as_str);
+    StateChat {
+        kind: kind.unwrap_or(SESSION).to_owned(),
+        stable_chat_id: stable_chat_id.to_owned(),
     }
 }
 
@@ -63,7 +73,7 @@ fn is_run_id(text: &str) -> bool {
 
 /// The runs that have left states, the one begun last first; of each the newest first.
 fn by_run(mut ids: Vec<String>) -> Vec<(RunId, Vec<String>)> {
-    ids.sort_by(|one, other| run_of_state(other).cmp(&run_of_state(one)));
+    ids.sort_by(|one, other| age(other).cmp(&age(one)));
     let mut runs: Vec<(RunId, Vec<String>)> = Vec::new();
     for id in ids {
         let run = run_of_state(&id).0;
@@ -219,6 +229,18 @@ impl RunReader {
         Ok(gone)
     }
 
+    /// What a chat is called: by its runs, else by what its states say.
+    pub(super) async fn chat_of(
+        &self,
+        states: &dyn PersistentStates,
+        workspace: &WorkspaceId,
+    ) -> Result<Option<StateChat>, AgentError> {
+        match self.newest_of(workspace).await? {
+            Some(run) => Ok(Some(chat_named(&run.chat_ref, &run.stable_chat_id))),
+            None => chat_in(states, workspace, &states.list(workspace).await?).await,
+        }
+    }
+
     async fn newest_of(&self, workspace: &WorkspaceId) -> Result<Option<RunRecord>, AgentError> {
         let filter = RunFilter {
             workspace_id: Some(workspace.clone()),
@@ -238,11 +260,8 @@ impl RunReader {
         if let Some(record) = self.newest_of(workspace).await? {
             return Ok(ChatSort::of(&record.chat_ref, &record.stable_chat_id));
         }
-        for id in ids.iter().rev().take(STATES_ASKED) {
-            let state = states.load(workspace, id).await?;
-            if let Some(chat) = state.and_then(|state| state.chat) {
-                return Ok(ChatSort::named(&chat.kind, &chat.stable_chat_id));
-            }
+        if let Some(chat) = chat_in(states, workspace, ids).await? {
+            return Ok(ChatSort::named(&chat.kind, &chat.stable_chat_id));
         }
         let runs = ids.iter().map(|id| run_of_state(id).0);
         Ok(match is_own(workspace, runs) {
@@ -250,6 +269,21 @@ impl RunReader {
             false => ChatSort::Unknown,
         })
     }
+}
+
+/// As one of its states says.
+async fn chat_in(
+    states: &dyn PersistentStates,
+    workspace: &WorkspaceId,
+    ids: &[String],
+) -> Result<Option<StateChat>, AgentError> {
+    for id in ids.iter().rev().take(STATES_ASKED) {
+        let state = states.load(workspace, id).await?;
+        if let Some(chat) = state.and_then(|state| state.chat) {
+            return Ok(Some(chat));
+        }
+    }
+    Ok(None)
 }
 
 /// Whether the workspace is that of one of these runs alone.
@@ -263,7 +297,9 @@ mod tests {
 
     #[test]
     fn states_are_ordered_by_their_run_and_then_by_number() {
-        let ids = ["run_1.9", "run_2", "run_1.11", "run_1", "run_2.1", "run_10"];
+        let ids = [
+            "run_1.9", "run_2", "run_1.11", "run_1", "run_2.1", "run_10", "copy_15",
+        ];
         let found = by_run(ids.map(str::to_owned).to_vec());
         let found: Vec<(&str, Vec<&str>)> = found
             .iter()
@@ -273,6 +309,7 @@ mod tests {
             found,
             [
                 ("run_2", vec!["run_2.1", "run_2"]),
+                ("copy_15", vec!["copy_15"]),
                 ("run_10", vec!["run_10"]),
                 ("run_1", vec!["run_1.11", "run_1.9", "run_1"]),
             ]

@@ -48,6 +48,9 @@ pub struct Compaction {
     pub kept: Vec<usize>,
     pub summary: Arc<Json>,
     pub summary_chars: u64,
+    /// There was no room for all its words.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_cut: bool,
     pub by: SummaryBy,
     /// The messages as a list, earlier summaries left out.
     pub dropped: BlobId,
@@ -149,6 +152,9 @@ impl AgentRun {
         let mut extra = Map::new();
         if let SummaryBy::Note(why) = &compaction.by {
             extra.insert("message".to_owned(), super::model::short(why).into());
+        }
+        if compaction.is_cut {
+            extra.insert("summaryCut".to_owned(), true.into());
         }
         let event = ContextCompacted {
             round: self.spent.rounds,

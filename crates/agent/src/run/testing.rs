@@ -137,6 +137,7 @@ pub(crate) fn compaction(up_to: usize, kept: &[usize]) -> Compaction {
         kept: kept.to_vec(),
         summary: Arc::new(json!({"role": "user", "content": "in short"})),
         summary_chars: 8,
+        is_cut: false,
         by: SummaryBy::Model,
         dropped: BlobId::of(b"[]"),
         dropped_count: (up_to - kept.len()) as u64,

@@ -21,10 +21,10 @@ use super::state::{FileInfo, tree_of};
 #[serde(rename_all = "camelCase")]
 pub struct PersistentState {
     pub workspace_id: WorkspaceId,
-    /// The id of the run that left it.
+    /// The id of the run that left it, or of a copy.
     pub state_id: String,
     pub base_state_id: Option<String>,
-    /// Whose it is; not known of older ones, and of copies.
+    /// Whose it is; not known of older ones, and of copies for a host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat: Option<StateChat>,
     pub files: BTreeMap<String, FileInfo>,
@@ -86,9 +86,18 @@ pub trait PersistentStates: Send + Sync {
     }
 }
 
-/// Ids of runs tell when they were begun; how often a run was rolled back is a number.
+/// Ids of states that were copied from another chat begin so, in the place of the run that left them.
+pub const COPIED: &str = "copy_";
+
+/// Ids of runs tell when they were begun, and those of copies when they were made; how often a run was rolled back is a number.
+pub(crate) fn age(id: &str) -> (&str, u64) {
+    let (run, number) = run_of_state(id);
+    let moment = run.strip_prefix("run_").or(run.strip_prefix(COPIED));
+    (moment.unwrap_or(run), number)
+}
+
 pub(super) fn in_order(ids: &mut [String]) {
-    ids.sort_by(|one, other| run_of_state(one).cmp(&run_of_state(other)));
+    ids.sort_by(|one, other| age(one).cmp(&age(other)));
 }
 
 /// In memory, for tests and for runs that leave nothing.

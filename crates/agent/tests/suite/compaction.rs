@@ -252,11 +252,9 @@ async fn a_summary_of_a_summary_keeps_what_is_pinned() {
 #[tokio::test]
 async fn where_the_model_cannot_summarise_the_run_goes_on_with_a_note() {
     let broken = || NodeError::invalid("model.refused", "not about this");
-    let too_long = "It rains. ".repeat(4_000);
     for (say, why) in [
         (vec![Say::Fail(broken())], "not about this"),
         (vec![Say::Text("  ".to_owned())], "no summary"),
-        (vec![Say::Text(too_long)], "too long"),
         (
             vec![
                 Say::Fail(NodeError::failed("model.server_error", "down")),
@@ -290,6 +288,78 @@ async fn where_the_model_cannot_summarise_the_run_goes_on_with_a_note() {
         let text = all_text(&last);
         assert!(text.contains("book.read ×3"), "{text}");
         assert!(told[0].tokens_after <= BUDGET);
+    }
+}
+
+#[tokio::test]
+async fn a_summary_that_is_too_long_is_cut_to_the_room_there_is() {
+    let house = house("tam", BUDGET).await;
+    for page in 1..=4 {
+        house.script.push(turn("tam", page));
+    }
+    house
+        .script
+        .say(&format!("BEGIN {} THE-END", "It rains. ".repeat(4_000)));
+    house.script.say("I give up.");
+    let (handle, events) = house.run("reader", "Where is the third key?").await;
+    assert_eq!(handle.status, RunStatus::Completed, "{events:?}");
+    let told = compactions(&events);
+    assert_eq!((told.len(), told[0].summary_by.as_str()), (1, "model"));
+    assert_eq!(told[0].extra["summaryCut"], true);
+    assert!(told[0].tokens_after <= BUDGET, "{:?}", told[0]);
+    let text = all_text(&house.script.request(house.script.requests() - 1));
+    assert!(text.contains("BEGIN It rains.") && text.contains("THE-END"));
+    assert!(text.contains("there was no room for what stood here"));
+}
+
+/// Two pages, which are too long together, and the answer. What the run failed with, if it did.
+async fn two_pages(protocol: &str, tokens: u64) -> Option<String> {
+    let house = house(protocol, tokens).await;
+    for page in [2, 3] {
+        house.script.push(turn(protocol, page));
+    }
+    house.script.say("It rains.");
+    house.script.say("Done.");
+    let (handle, events) = house.run("reader", "Where is it?").await;
+    check_journal(&events);
+    let told = compactions(&events);
+    if handle.status == RunStatus::Completed {
+        assert_eq!(told.len(), 1);
+        assert!(told[0].tokens_after <= tokens, "{:?}", told[0]);
+        let sent = house.script.request(3);
+        check_pairs(&sent);
+        assert!(all_text(&sent).contains("On page 3"));
+        return None;
+    }
+    assert!(told.is_empty());
+    let state = house.runtime.reader().state(&handle.run_id).await.unwrap();
+    let failure = state.failure().unwrap();
+    assert_eq!(failure.reason.as_deref(), Some("agent.request_too_long"));
+    Some(failure.message.clone())
+}
+
+#[tokio::test]
+async fn a_run_fails_over_its_length_only_where_what_must_stay_is_too_long() {
+    for protocol in ["native", "tam", "action"] {
+        // The second page is one too many; with less, even the first was.
+        let mut tokens = 1_700;
+        let message = loop {
+            let message = two_pages(protocol, tokens).await.expect(protocol);
+            if message.contains("of them must stay") {
+                break message;
+            }
+            assert!(
+                message.contains("nothing of them can give way"),
+                "{message}"
+            );
+            tokens += 50;
+        };
+        let (_, behind) = message.split_once(", and about ").expect(&message);
+        let (must, _) = behind.split_once(" of them must stay").unwrap();
+        let must: u64 = must.parse().unwrap();
+        assert!(must > tokens, "{protocol}: {message}");
+        assert_eq!(two_pages(protocol, must).await, None, "{protocol}: {must}");
+        assert!(two_pages(protocol, must - 1).await.is_some());
     }
 }
 
@@ -351,6 +421,9 @@ async fn whoever_does_not_want_it_is_stopped_instead() {
     let (handle, events) = house.run("reader", "Read").await;
     assert_eq!(handle.status, RunStatus::Failed);
     assert!(compactions(&events).is_empty());
+    let state = house.runtime.reader().state(&handle.run_id).await.unwrap();
+    let message = &state.failure().unwrap().message;
+    assert!(message.contains("compaction.enabled is false"), "{message}");
 }
 
 /// A workflow that asks a model what it is given.

@@ -1,13 +1,14 @@
 //! Random courses of runs in chats, with rollbacks, undoing them, going on from there, swipes and deletions of messages,
-//! deletions of runs and of what they left, and restarts; beside a naive model that forgets nothing. Whatever came before,
+//! deletions of runs and of what they left, copies from chat to chat, and restarts; beside a naive model that forgets nothing. Whatever came before,
 //! the next run of a chat begins with what the model says.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use innkeeper_agent::instance::{
-    ChatSource, DiffEnd, RetentionQuery, RetentionSettings, Rollback, StartPrompt, StartRun,
+    ChatName, ChatSource, DiffEnd, RetentionQuery, RetentionSettings, Rollback, StartPrompt,
+    StartRun,
 };
-use innkeeper_agent::workspace::{PersistentStates, StatesInStore};
+use innkeeper_agent::workspace::{PersistentStates, StatesInStore, workspace_id};
 use innkeeper_engine::NodeError;
 use innkeeper_protocol::event::{RollbackScope, RunId, RunStatus, WorkspaceId};
 use innkeeper_store::run_of_state;
@@ -37,7 +38,25 @@ enum Chat {
 }
 
 impl Chat {
-    const ALL: [Self; 4] = [Self::Named(0), Self::Named(1), Self::Hosted, Self::None];
+    const ALL: [Self; 5] = [
+        Self::Named(0),
+        Self::Named(1),
+        Self::Named(2),
+        Self::Hosted,
+        Self::None,
+    ];
+
+    fn name(number: u8) -> String {
+        format!("evening {number}")
+    }
+}
+
+/// What a person has copied from one chat by name to another.
+struct CopiedState {
+    to: u8,
+    state: String,
+    /// How many runs had been begun.
+    after: usize,
 }
 
 struct Naive {
@@ -80,6 +99,8 @@ impl Naive {
 struct Model {
     /// In the order in which they were begun.
     runs: Vec<Naive>,
+    /// The last one at the end.
+    copies: Vec<CopiedState>,
     /// What each state holds.
     states: BTreeMap<String, Files>,
     /// Answers of the chat with a host, with the states that they name.
@@ -97,10 +118,20 @@ impl Model {
                 let seen = self.messages.len().saturating_sub(usize::from(swipes));
                 self.messages[..seen].last().cloned()
             }
-            Chat::Named(_) => {
-                let runs = self.runs.iter().rev().filter(|run| run.chat == chat);
-                let mut kept = runs.filter_map(|run| run.now.kept.clone());
-                kept.find(|state| self.states.contains_key(state))
+            Chat::Named(number) => {
+                // The newest of what its runs have left and of what was copied to it.
+                let runs = self.runs.iter().enumerate();
+                let runs = runs.filter(|(_, run)| run.chat == chat);
+                let kept = runs.filter_map(|(at, run)| Some((at + 1, run.now.kept.as_ref()?)));
+                let copies = self.copies.iter().filter(|copy| copy.to == number);
+                let copied = copies.map(|copy| (copy.after, &copy.state));
+                let there = kept
+                    .chain(copied)
+                    .filter(|(_, state)| self.states.contains_key(*state));
+                // Of equals the last is found, and that is a copy.
+                there
+                    .max_by_key(|(at, _)| *at)
+                    .map(|(_, state)| state.clone())
             }
         }
     }
@@ -134,7 +165,7 @@ fn asked(model: &Model, chat: Chat, swipes: bool) -> StartRun {
     match chat {
         Chat::None => start,
         Chat::Named(number) => StartRun {
-            stable_chat_id: Some(format!("evening {number}")),
+            stable_chat_id: Some(Chat::name(number)),
             ..start
         },
         Chat::Hosted => {
@@ -142,7 +173,7 @@ fn asked(model: &Model, chat: Chat, swipes: bool) -> StartRun {
             messages.extend(model.messages.iter().map(answer));
             StartRun {
                 chat_ref: Some(json!({"kind": "group", "chatId": "1"})),
-                stable_chat_id: Some("evening 0".to_owned()),
+                stable_chat_id: Some(Chat::name(0)),
                 chat: ChatSource::Messages(messages),
                 generation_type: swipes.then(|| "swipe".to_owned()),
                 ..start
@@ -267,6 +298,42 @@ async fn goes_on(house: &House, model: &mut Model, which: usize) {
     model.runs.insert(which, naive);
 }
 
+/// What one chat by name remembers is brought to another, which may be new.
+async fn copies(house: &House, model: &mut Model, from: u8, to: u8) {
+    let name = |number: u8| ChatName {
+        chat_ref: Json::Null,
+        stable_chat_id: Chat::name(number),
+    };
+    let (source, target) = (name(from), name(to));
+    let done = house.runtime.copy_chat_states(&source, &target).await;
+    let done = done.unwrap();
+    let (base, there) = (
+        model.base(Chat::Named(from), false),
+        model.base(Chat::Named(to), false),
+    );
+    let counts = (done.copied_state_count, done.kept_state_count);
+    let Some(base) = base else {
+        assert_eq!((counts, done.state_id), ((0, 0), there));
+        return;
+    };
+    let is_copy = |state: &String| model.copies.iter().any(|copy| copy.state == *state);
+    let files = model.states[&base].clone();
+    if let Some(there) = there.filter(is_copy)
+        && model.states[&there] == files
+    {
+        assert_eq!((counts, done.state_id), ((0, 1), Some(there)));
+        return;
+    }
+    assert_eq!(counts, (1, 0));
+    let state = done.state_id.unwrap();
+    model.states.insert(state.clone(), files);
+    model.copies.push(CopiedState {
+        to,
+        state,
+        after: model.runs.len(),
+    });
+}
+
 async fn prunes(house: &House, model: &mut Model, recent: u32, full: u32) {
     let query = RetentionQuery {
         retention: Some(RetentionSettings {
@@ -287,17 +354,16 @@ async fn prunes(house: &House, model: &mut Model, recent: u32, full: u32) {
     }
     // Nothing is left that nobody can come to.
     assert_eq!(outcome.after_plan.orphaned_state_count, 0);
-    for chat in [Chat::Named(0), Chat::Named(1)] {
-        let of_chat = || model.runs.iter().filter(move |run| run.chat == chat);
-        let Some(workspace) = of_chat().next().map(|run| run.workspace.clone()) else {
-            continue;
-        };
+    for number in 0..3 {
+        let workspace = workspace_id("session", &Chat::name(number)).unwrap();
         let states = house.tools.store().states();
         let kept = states.list(&workspace, None).await.unwrap();
-        let of_nobody = kept.iter().filter(|state| {
+        let there = |state: &&String| {
             let run = run_of_state(state).0;
-            of_chat().any(|naive| naive.run.as_str() == run && naive.is_gone)
-        });
+            let mut runs = model.runs.iter();
+            runs.any(|naive| naive.run.as_str() == run && !naive.is_gone)
+        };
+        let of_nobody = kept.iter().filter(|state| !there(state));
         assert!(of_nobody.count() <= 1, "{kept:?}");
     }
 }
@@ -321,12 +387,10 @@ async fn check(house: &House, model: &Model) {
             assert_eq!(files, run.now.files);
         }
     }
-    for chat in [Chat::Named(0), Chat::Named(1)] {
-        let of_chat = model.runs.iter().find(|run| run.chat == chat);
-        if let Some(workspace) = of_chat.map(|run| &run.workspace) {
-            let stands = reader.standing_state(&states, workspace).await.unwrap();
-            assert_eq!(stands, model.base(chat, false), "{chat:?}");
-        }
+    for number in 0..3 {
+        let workspace = workspace_id("session", &Chat::name(number)).unwrap();
+        let stands = reader.standing_state(&states, &workspace).await.unwrap();
+        assert_eq!(stands, model.base(Chat::Named(number), false), "{number}");
     }
 }
 
@@ -342,7 +406,7 @@ async fn course(ops: Vec<(u8, u8, u8)>) {
             .filter(|at| model.runs[*at].is_whole())
             .collect();
         let which = (!whole.is_empty()).then(|| whole[usize::from(by) % whole.len()]);
-        match (op % 12, which) {
+        match (op % 14, which) {
             (4 | 5, Some(which)) => {
                 let at = usize::from(how) % model.runs[which].at.len();
                 let to = model.runs[which].at.keys().nth(at).unwrap().clone();
@@ -390,8 +454,12 @@ async fn course(ops: Vec<(u8, u8, u8)>) {
                 0 => drop(model.messages.pop()),
                 _ => house = house.again().await,
             },
+            (12 | 13, _) => {
+                let (from, by) = (by % 3, 1 + how % 2);
+                copies(&house, &mut model, from, (from + by) % 3).await;
+            }
             _ => {
-                let chat = Chat::ALL[usize::from(by) % 4];
+                let chat = Chat::ALL[usize::from(by) % 5];
                 begins(&house, &mut model, chat, how % 4 == 0, how % 5 == 1).await;
             }
         }
@@ -403,7 +471,7 @@ async fn course(ops: Vec<(u8, u8, u8)>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, max_shrink_iters: 40, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 8, failure_persistence: None, max_shrink_iters: 40, ..ProptestConfig::default() })]
 
     #[test]
     fn the_next_run_begins_with_what_a_model_says_that_forgets_nothing(

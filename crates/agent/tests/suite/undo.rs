@@ -407,6 +407,11 @@ async fn a_fork_goes_on_by_itself_and_outlives_what_it_came_from() {
     };
     let waiting = house.runtime.fork(waiting).await.unwrap().run_id;
     assert!(!house.runtime.is_alive(&waiting));
+    // It has begun with what it has, though nobody has started it.
+    let reader = house.runtime.reader();
+    let begun = reader.files_at(&waiting, &DiffEnd::Start).await.unwrap();
+    let now = reader.files_at(&waiting, &DiffEnd::Now).await.unwrap();
+    assert_eq!((begun.0.len(), &begun), (1, &now));
     for gone in [&run, &forked] {
         assert!(house.runtime.journal().delete(gone).await.unwrap());
     }

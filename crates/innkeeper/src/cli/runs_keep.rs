@@ -33,10 +33,12 @@ Examples:
 
 const COPY: &str = "\
 Examples:
+  innkeeper runs memory copy letters letters-2
   innkeeper runs memory copy chat_b30dd8f137c0e127 chat_84134139c4785d9f
 
-All states, under the same ids, so that messages that were copied into a branch find theirs; of a chat of innkeeper run --chat \
-those that were not rolled back. Done again, it adds what has come since.";
+To a chat of innkeeper run --chat, new or not: what the next run of CHAT would begin with, files and private states; the next \
+run of TARGET begins with it, whatever becomes of CHAT. To a chat of an application: all states, under the same ids, so that \
+messages that were copied into a branch find theirs; done again, it adds what has come since.";
 
 const FORGET: &str = "\
 Examples:
@@ -117,7 +119,7 @@ pub(crate) struct MemoryCopyArgs {
     /// Whose memory: a chat by its stable id, its workspace, or one of its runs
     #[arg(value_name = "CHAT")]
     pub(crate) chat: String,
-    /// Where to: a chat by its stable id, its workspace, or one of its runs
+    /// Where to: a chat by its stable id, also a new one, its workspace, or one of its runs
     #[arg(value_name = "TARGET")]
     pub(crate) target: String,
 }

@@ -27,7 +27,7 @@ pub(super) const ARGUMENTS: &[(&str, &str, &str)] = &[
     (
         "runs memory copy",
         "target",
-        "复制到哪里：聊天的固定 ID、工作区，或其中的一次运行",
+        "复制到哪里：聊天的固定 ID（可以是新的）、工作区，或其中的一次运行",
     ),
     ("runs memory prune", "chat", CHAT),
     ("runs memory prune", "states", "状态的 ID 或其开头部分"),
@@ -85,10 +85,12 @@ const DIFF: &str = "\
 
 const COPY: &str = "\
 示例：
+  innkeeper runs memory copy letters letters-2
   innkeeper runs memory copy chat_b30dd8f137c0e127 chat_84134139c4785d9f
 
-复制所有状态，ID 不变，因此复制到分支中的消息仍能找到自己的状态；innkeeper run --chat 的聊天中，
-已退回的状态不复制。再次执行会补上新增的状态。";
+复制到 innkeeper run --chat 的聊天（新的也可以）：复制 CHAT 的下一次运行会用到的文件和私有状态；TARGET 的下一次运行
+从它开始，之后 CHAT 怎样变化都不影响它。复制到应用程序的聊天：复制所有状态，ID 不变，因此复制到分支中的消息仍能找到
+自己的状态；再次执行会补上新增的状态。";
 
 const FORGET: &str = "\
 示例：

@@ -242,6 +242,93 @@ fn rolling_a_run_of_a_chat_back_takes_back_what_the_chat_remembers() {
 }
 
 #[test]
+fn a_chat_by_name_is_branched_with_what_it_remembers() {
+    let house = counting();
+    let visit = |chat: &str| {
+        let run = house.run(&["run", "--chat", chat, "--yes", "A guest"]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+    };
+    let private = |chat: &str| {
+        let show = ["state", "show", "--chat", chat, "--private", "innkeeper"];
+        let shown = house.json(&show)["private"][0].clone();
+        (shown["value"]["visits"].clone(), shown["version"].clone())
+    };
+    let copy = |target: &str| house.json(&["runs", "memory", "copy", "evening", target]);
+    visit("evening");
+    visit("evening");
+    let done = copy("branch");
+    assert_eq!(done["copiedStateCount"], 1);
+    assert!(done["stateId"].as_str().unwrap().starts_with("copy_"));
+    assert_eq!(private("branch"), private("evening"));
+    assert_eq!(private("branch").0, 2);
+    let chats = house.json(&["runs", "memory", "list"])["workspaces"].clone();
+    let mut names: Vec<_> = chats.as_array().unwrap().iter().collect();
+    names.sort_by_key(|chat| chat["stableChatId"].to_string());
+    assert_eq!(names[0]["stableChatId"], "branch");
+    // Whatever becomes of the other.
+    house.json(&["runs", "rollback", "last", "start", "--yes"]);
+    assert_eq!(
+        (private("evening").0, private("branch").0),
+        (json!(1), json!(2))
+    );
+    visit("branch");
+    assert_eq!(
+        (private("evening").0, private("branch").0),
+        (json!(1), json!(3))
+    );
+    // Into a chat that has a memory of its own.
+    for (copied, kept) in [(1, 0), (0, 1)] {
+        let done = copy("branch");
+        let counts = [&done["copiedStateCount"], &done["keptStateCount"]];
+        assert_eq!(counts, [&json!(copied), &json!(kept)]);
+        assert_eq!(private("branch").0, 1);
+    }
+    visit("branch");
+    assert_eq!(private("branch").0, 2);
+    house.json(&["runs", "prune", "--keep", "0", "--keep-full", "0", "--yes"]);
+    assert_eq!(
+        (private("evening").0, private("branch").0),
+        (json!(1), json!(2))
+    );
+
+    let told = house.run(&["runs", "memory", "copy", "evening", "third"]);
+    assert!(told.stderr.contains("'third' is new"), "{}", told.stderr);
+    let zh = ["--lang", "zh", "runs", "memory", "copy", "branch", "third"];
+    let told = house.run(&zh);
+    assert!(
+        told.stderr.contains("的下一次运行从 copy_"),
+        "{}",
+        told.stderr
+    );
+    house
+        .run(&["runs", "memory", "copy", "evening", "run_0197"])
+        .is_refused(2, &["run.unknown"]);
+    house
+        .run(&["runs", "memory", "copy", "nowhere", "branch"])
+        .is_refused(2, &["there is no chat and no run 'nowhere'"]);
+}
+
+#[test]
+fn a_rollback_tells_which_runs_have_gone_on_from_what_it_takes_back() {
+    let house = counting();
+    for chat in ["evening", "evening", "evening", "another"] {
+        let run = house.run(&["run", "--chat", chat, "--yes", "A guest"]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+    }
+    let runs = house.json(&["runs", "list"]);
+    let [third, second, first] = [1, 2, 3].map(|at| runs[at]["runId"].as_str().unwrap());
+    let back = ["runs", "rollback", first, "start", "--yes"];
+    assert_eq!(house.json(&back)["laterRuns"], json!([second, third]));
+    let undone = house.json(&["runs", "rollback", first, "--undo", "--yes"]);
+    assert_eq!(undone["laterRuns"], json!([]));
+    let told = house.run(&back).stderr;
+    let both = told.contains(second) && told.contains(third);
+    assert!(told.contains("keep that (2)") && both, "{told}");
+    let last = house.json(&["runs", "rollback", third, "start", "--yes"]);
+    assert_eq!(last["laterRuns"], json!([]));
+}
+
+#[test]
 fn what_a_run_without_a_chat_remembers_goes_with_it() {
     let house = counting();
     for _ in 0..2 {

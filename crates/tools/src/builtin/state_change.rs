@@ -294,7 +294,10 @@ fn sum(there: &Json, by: &Number, path: &StatePath) -> Result<Json, ToolError> {
             format!("What stands at '{path}' cannot be incremented: {why}"),
         )
     };
-    let too_large = || refused("state.not_a_number", "the sum would be too large");
+    let too_large = || {
+        let why = "the sum would be too large to be kept exactly; set it instead, as text";
+        refused("state.not_exact", why)
+    };
     let zero = Number::from(0);
     let old = match there {
         Json::Null => &zero,

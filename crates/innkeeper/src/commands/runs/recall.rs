@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use innkeeper_agent::instance::{RunReader, state};
-use innkeeper_agent::workspace::{PersistentState, PersistentStates, StatesInStore, workspace_id};
+use innkeeper_agent::workspace::persist::COPIED;
+use innkeeper_agent::workspace::{
+    PersistentState, PersistentStates, StateChat, StatesInStore, workspace_id,
+};
 use innkeeper_protocol::event::WorkspaceId;
 use innkeeper_store::Store;
 use innkeeper_store::journal::RunFilter;
@@ -18,7 +21,7 @@ use crate::cli::{
     RunsMemoryCommand,
 };
 use crate::commands::Ended;
-use crate::failure::{Failure, RunFault};
+use crate::failure::{Failure, RunFault, message};
 use crate::home::Home;
 use crate::limits::RUNS_PAGE;
 use crate::output::Screen;
@@ -89,6 +92,12 @@ async fn workspace(
         Err(Failure::Run(RunFault::Unknown { given, near })) => {
             Err(RunFault::NoChat { given, near }.into())
         }
+        // All its runs may be gone, and those of all other chats.
+        Err(Failure::Run(RunFault::None)) if given != LAST => Err(RunFault::NoChat {
+            given: given.to_owned(),
+            near: None,
+        }
+        .into()),
         Err(failure) => Err(failure),
     }
 }
@@ -165,7 +174,8 @@ fn chosen(given: &str, ids: &[String]) -> Option<String> {
         return Some(exact.clone());
     }
     let fits = |id: &&String| {
-        let bare = id.strip_prefix("run_").unwrap_or(id);
+        let bare = id.strip_prefix("run_").or(id.strip_prefix(COPIED));
+        let bare = bare.unwrap_or(id);
         !given.is_empty() && (id.starts_with(given) || bare.starts_with(given))
     };
     match ids.iter().filter(fits).collect::<Vec<_>>().as_slice() {
@@ -311,12 +321,20 @@ fn diff(args: &MemoryDiffArgs, home: &Home, screen: &Screen) -> Result<(), Failu
 }
 
 fn copy(args: &MemoryCopyArgs, home: &Home, screen: &Screen) -> Result<(), Failure> {
-    let done = with_runtime(home, screen, async |runtime, store| {
+    let (done, is_new) = with_runtime(home, screen, async |runtime, store| {
         let reader = runtime.reader();
         let states = StatesInStore::new(store.states());
         let source = workspace(&reader, &states, &args.chat).await?;
-        let target = workspace(&reader, &states, &args.target).await?;
-        Ok(runtime.copy_states(&source, &target).await?)
+        let (target, new) = match workspace(&reader, &states, &args.target).await {
+            Err(Failure::Run(RunFault::NoChat { given, near })) => {
+                let (target, chat) = new_chat(&given).ok_or(RunFault::NoChat { given, near })?;
+                (target, Some(chat))
+            }
+            known => (known?, None),
+        };
+        let is_new = new.is_some();
+        let done = runtime.copy_states(&source, &target, new).await?;
+        Ok((done, is_new))
     })?;
     if screen.json {
         return screen.document(&done);
@@ -325,7 +343,34 @@ fn copy(args: &MemoryCopyArgs, home: &Home, screen: &Screen) -> Result<(), Failu
     screen.text(&screen.pick(
         format!("{copied} states copied, {kept} were there"),
         format!("复制了 {copied} 个状态，已有 {kept} 个"),
-    ))
+    ))?;
+    if let Some(state) = &done.state_id {
+        let chat = message(args.target.trim());
+        screen.note(
+            &match is_new {
+                true => format!("The chat '{chat}' is new; its first run begins with {state}"),
+                false => format!("The next run of '{chat}' begins with {state}"),
+            },
+            &match is_new {
+                true => format!("聊天“{chat}”是新的；它的第一次运行从 {state} 开始"),
+                false => format!("“{chat}”的下一次运行从 {state} 开始"),
+            },
+        );
+    }
+    Ok(())
+}
+
+/// A chat of `innkeeper run --chat` that no run knows yet. What looks like a run or a workspace is none.
+fn new_chat(given: &str) -> Option<(WorkspaceId, StateChat)> {
+    let given = given.trim();
+    let is_taken = given == LAST || given.starts_with("run_") || given.starts_with(WORKSPACE);
+    let kind = ChatKind::Session.as_str();
+    let workspace = workspace_id(kind, given).filter(|_| !is_taken)?;
+    let chat = StateChat {
+        kind: kind.to_owned(),
+        stable_chat_id: given.to_owned(),
+    };
+    Some((workspace, chat))
 }
 
 fn prune(args: &MemoryPruneArgs, home: &Home, screen: &Screen) -> Result<(), Failure> {
@@ -365,16 +410,29 @@ fn prune(args: &MemoryPruneArgs, home: &Home, screen: &Screen) -> Result<(), Fai
 
 #[cfg(test)]
 mod tests {
-    use super::chosen;
+    use super::{chosen, new_chat};
+
+    #[test]
+    fn what_looks_like_a_run_is_no_new_chat() {
+        for name in ["last", "run_0197aa", "chat_84134139c4785d9f", "", " "] {
+            assert!(new_chat(name).is_none(), "{name}");
+        }
+        let (_, chat) = new_chat("branch").unwrap();
+        assert_eq!(
+            (chat.kind.as_str(), chat.stable_chat_id.as_str()),
+            ("session", "branch")
+        );
+    }
 
     #[test]
     fn states_are_named_like_runs() {
-        let ids = ["run_0197aa", "run_0197bb", "run_0198cc"].map(str::to_owned);
+        let ids = ["copy_0199dd", "run_0197aa", "run_0197bb", "run_0198cc"].map(str::to_owned);
         for (given, expected) in [
             ("last", Some("run_0198cc")),
             ("run_0197aa", Some("run_0197aa")),
             ("0198", Some("run_0198cc")),
             (" run_0197b", Some("run_0197bb")),
+            ("0199", Some("copy_0199dd")),
             ("0197", None),
             ("", None),
             ("none", None),

@@ -1,7 +1,7 @@
 //! `innkeeper runs rollback`: a run as it was at one of its checkpoints, after a person has seen what that takes back.
 
 use innkeeper_agent::instance::{AgentError, DiffEnd, Rollback, RollbackPlan, RollbackReceipt};
-use innkeeper_protocol::event::RollbackScope;
+use innkeeper_protocol::event::{RollbackScope, RunId};
 
 use super::delete::agreed;
 use super::diff::status;
@@ -18,20 +18,25 @@ use crate::runtime::block_on;
 
 pub(super) fn run(args: &RunsRollbackArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
     let scope = RollbackScope::from(args.scope);
-    let plan = reading(home, async |reader| {
+    let (run, to, plan) = reading(home, async |reader| {
         let run = find(reader, &args.run).await?;
         let to = match &args.checkpoint {
             Some(given) if !args.undo => DiffEnd::parse(given)?,
             _ => DiffEnd::Checkpoint(reader.before_last_rollback(&run).await?),
         };
-        Ok(reader.rollback_plan(&run, &to, scope).await?)
+        // Nobody looks at it where all is agreed to.
+        let plan = match args.yes {
+            true => None,
+            false => Some(reader.rollback_plan(&run, &to, scope).await?),
+        };
+        Ok((run, to, plan))
     })?;
-    if !args.yes {
-        show(&plan, screen);
-        let (run, to) = (&plan.run_id, plan.checkpoint_id.as_str());
+    if let Some(plan) = &plan {
+        show(plan, screen);
+        let at = to.as_str();
         let asked = screen.pick(
-            format!("Roll {run} back to {to}? [y/N] "),
-            format!("把 {run} 退回到 {to}？[y/N] "),
+            format!("Roll {run} back to {at}? [y/N] "),
+            format!("把 {run} 退回到 {at}？[y/N] "),
         );
         agreed(&asked)?;
     }
@@ -39,18 +44,17 @@ pub(super) fn run(args: &RunsRollbackArgs, home: &Home, screen: &Screen) -> Resu
     let receipt = block_on(async {
         let house = House::open(home, approver, screen).await?;
         let asked = Rollback {
-            run: plan.run_id.clone(),
-            to: plan.checkpoint_id.clone(),
+            run: run.clone(),
+            to: to.clone(),
             scope,
             reason: args.reason.clone(),
             // What a person has agreed to, or whatever it is by now.
-            planned_at: (!args.yes).then_some(plan.last_seq),
+            planned_at: plan.map(|plan| plan.last_seq),
         };
         let receipt = house.runtime.rollback(asked).await;
         if receipt.as_ref().is_err_and(has_moved) {
-            let (run, to) = (&plan.run_id, &plan.checkpoint_id);
             let reader = house.runtime.reader();
-            if let Ok(now) = reader.rollback_plan(run, to, scope).await {
+            if let Ok(now) = reader.rollback_plan(&run, &to, scope).await {
                 show(&now, screen);
             }
         }
@@ -115,6 +119,27 @@ fn show(plan: &RollbackPlan, screen: &Screen) {
             format!("  本次运行中允许 {actor} 调用 {tool} 的回答会撤回，将重新询问"),
         ));
     }
+    taken_over(&plan.later_runs, screen);
+}
+
+/// What later runs have begun with stays with them.
+fn taken_over(later: &[RunId], screen: &Screen) {
+    if later.is_empty() {
+        return;
+    }
+    let count = later.len();
+    screen.note(
+        &format!(
+            "  Later runs of the chat have gone on from what it left, and keep that ({count}):"
+        ),
+        &format!("  这个聊天后来的运行已从它留下的记忆继续，并会保留（{count} 次）："),
+    );
+    for run in later.iter().take(MAX_PREVIEW_FILES) {
+        screen.note(&format!("  {run}"), &format!("  {run}"));
+    }
+    if count > MAX_PREVIEW_FILES {
+        screen.note("  …", "  …");
+    }
 }
 
 fn told(receipt: &RollbackReceipt, screen: &Screen) {
@@ -135,6 +160,7 @@ fn told(receipt: &RollbackReceipt, screen: &Screen) {
         &format!("{run} is as it was at {to}; {on} goes on from there, innkeeper runs rollback {run} --undo takes this back"),
         &format!("{run} 已退回到 {to}；{on_zh} 可从那里继续，innkeeper runs rollback {run} --undo 可撤销"),
     );
+    taken_over(&receipt.later_runs, screen);
     if !back.withdrawn_commits.is_empty() {
         screen.note(
             "What was withdrawn had been printed here, and stays where it was printed",
