@@ -47,4 +47,5 @@ if [ -z "$innkeeper" ]; then
 fi
 
 say "The server, asked by its own description"
+export PYTHONDONTWRITEBYTECODE=1
 "$python" scripts/schemathesis/drive.py "$innkeeper" "$@"

@@ -6,7 +6,6 @@ Usage: drive.py PATH-OF-INNKEEPER [further words for `schemathesis run`]
 import json
 import os
 import pathlib
-import re
 import shutil
 import signal
 import subprocess
@@ -16,16 +15,21 @@ import time
 import urllib.error
 import urllib.request
 
+import seeds
+
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
 # Then it is stopped, and has failed.
 MOST_SECONDS = 600
+# Nobody listens there.
+NOWHERE = "http://127.0.0.1:9"
 # Random cases of all operations together.
-FUZZED = 240
+FUZZED = 320
 
 # Operations that cannot succeed here, and why.
 NEVER_SUCCEEDS = {
     "cancelTask": "nobody works for another here",
+    "readTask": "nothing is done in the background here",
+    "cancelCallTask": "nothing is done in the background here",
     "openSocket": "not asked: it is no HTTP",
     "signIn": "there is one person, and no password",
     "pair": "the one code that fits is not guessed",
@@ -45,9 +49,14 @@ class Inn:
         for _ in range(2):
             self.run("run", "default-writer", "write a letter")
         self.log = folder / "server.log"
+        self.process = None
+
+    def open(self):
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
                 self.words("serve", "--port", "0"),
+                # Whatever it is asked, it asks nobody outside.
+                env={**os.environ, "HTTP_PROXY": NOWHERE, "HTTPS_PROXY": NOWHERE},
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True,
             )
         first = self.process.stdout.readline()
@@ -92,6 +101,8 @@ class Inn:
             time.sleep(0.05)
 
     def stop(self):
+        if self.process is None:
+            return None
         self.process.send_signal(signal.SIGINT)
         try:
             return self.process.wait(30)
@@ -101,64 +112,17 @@ class Inn:
             return "none: it had to be killed"
 
 
-def seed(inn):
-    """Something to find for everybody who reads: by the name of the parameter that names it, and as examples of operations."""
-    letters = [run["runId"] for run in inn.ask("GET", "/api/v1/runs")["runs"]]
-    waiting, failed = (
-        inn.ask("POST", "/api/v1/runs", {"message": message, "profileId": "innkeeper"})["runId"]
-        for message in ("ask for leave", "fail at once")
-    )
-    approvals = inn.until(
-        lambda: inn.ask("GET", f"/api/v1/runs/{waiting}/approvals")["approvals"], lambda found: found
-    )
-    inn.until(lambda: inn.ask("GET", f"/api/v1/runs/{failed}"), lambda run: run["status"] == "failed")
-    checkpoints = inn.ask("GET", f"/api/v1/runs/{letters[0]}/checkpoints")["checkpoints"]
-    commands = (ROOT / "docs/host-api.md").read_text(encoding="utf-8")
-    commands = sorted(set(re.findall(r"`([a-z]+(?:_[a-z]+)+)`", commands)))
-    commands = [command for command in commands if inn.has_command(command)]
-    codes = (ROOT / "docs/errors.md").read_text(encoding="utf-8")
-    codes = re.findall(r"^### ([a-z._]+)$", codes, re.MULTILINE)[:20]
-    letter = {"runId": letters[0]}
-    dtos = ({}, letter, {**letter, "path": "output/main.md", "text": "Go on."})
-    return {
-        "tokenId": inn.token_id,
-        "parameters": {
-            "runId": [*letters, failed, waiting],
-            "callId": [approvals[0]["callId"]],
-            "checkpointId": ["start", *(checkpoint["id"] for checkpoint in checkpoints)],
-            "command": commands,
-            "code": codes,
-            "path": ["output/main.md"],
-        },
-        "examples": {
-            "startRun": [({}, {"message": "Good evening"})],
-            "submitGuidance": [({"runId": waiting}, {"text": "Be brief."})],
-            "makeCheckpoint": [({"runId": waiting}, {"note": "before dinner"})],
-            "resumeRun": [({"runId": failed}, {})],
-            "deleteRun": [(letter, None)],
-            "cancelRun": [(letter, None)],
-            "approveToolCall": [({"runId": waiting, "callId": approvals[0]["callId"]}, {"approved": True})],
-            "readWorkspaceFile": [({**letter, "path": "output/main.md"}, None)],
-            "readCheckpoint": [({**letter, "checkpointId": checkpoints[0]["id"]}, None)],
-            "planRollback": [({**letter, "checkpointId": checkpoints[0]["id"]}, None)],
-            "revokeToken": [({"id": inn.token_id}, None)],
-            "explainError": [({"code": codes[0]}, None)],
-            "invokeHostCommand": [({"command": command}, {"dto": dto}) for command in commands for dto in dtos],
-        },
-    }
-
-
 def configuration(seeded):
     """What stands in schemathesis.toml, and what was put in."""
     lines = [(HERE / "schemathesis.toml").read_text(encoding="utf-8"), "[parameters]"]
     known = seeded["parameters"]
-    places = ("path.{}", "query.{}", "body.{}")
-    for name in known:
-        for place in places:
-            place = place.format(name)
-            lines.append(f'"{place}" = {{ dictionary = "{name}", probability = 0.6 }}')
-    for name, values in known.items():
-        lines += [f"[dictionaries.{name}]", f"values = {json.dumps(values)}"]
+    for number, place in enumerate(known):
+        lines.append(f'"{place}" = {{ dictionary = "known-{number}", probability = 0.6 }}')
+    # No model of somebody else is asked, whatever channels there are.
+    lines.append('"body.model" = { dictionary = "models" }')
+    lines += ["[dictionaries.models]", 'values = ["rehearsal"]']
+    for number, values in enumerate(known.values()):
+        lines += [f"[dictionaries.known-{number}]", f"values = {json.dumps(values)}"]
     return "\n".join(lines) + "\n"
 
 
@@ -183,24 +147,26 @@ def check_tally(described, tally):
 
 
 def main():
+    # Of whoever calls this; the server is here.
+    os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1"
     binary, *words = sys.argv[1:]
     with tempfile.TemporaryDirectory(prefix="innkeeper-schemathesis-") as folder:
         folder = pathlib.Path(folder)
         began = time.monotonic()
         inn = Inn(binary, folder)
         try:
-            seeded = seed(inn)
+            inn.open()
+            described = inn.ask("GET", "/api/v1/openapi.json")
+            seeded = seeds.plant(inn, described)
             config = folder / "schemathesis.toml"
             config.write_text(configuration(seeded), encoding="utf-8")
             tally = folder / "tally.json"
-            described = inn.ask("GET", "/api/v1/openapi.json")
             told = {
                 "SCHEMATHESIS_HOOKS": str(HERE / "hooks.py"),
                 "INNKEEPER_URL": inn.url,
                 "INNKEEPER_TOKEN": inn.token,
                 "INNKEEPER_SEEDED": json.dumps(seeded),
                 "INNKEEPER_TALLY": str(tally),
-                "NO_PROXY": "127.0.0.1",
             }
             asked = subprocess.run(
                 [
@@ -212,8 +178,9 @@ def main():
                 ],
                 cwd=folder, env={**os.environ, **told}, timeout=MOST_SECONDS,
             )
-            counted = json.loads(tally.read_text(encoding="utf-8"))
-            wrong = check_tally(described, counted)
+            counted = json.loads(tally.read_text(encoding="utf-8")) if tally.exists() else {}
+            # Whoever says which ones to ask wants no others.
+            wrong = [] if words else check_tally(described, counted)
             lived = inn.process.poll() is None
         finally:
             code = inn.stop()

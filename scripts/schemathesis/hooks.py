@@ -7,13 +7,14 @@ import atexit
 import collections
 import json
 import os
+import time
 
 import requests
 import schemathesis
 
 URL = os.environ["INNKEEPER_URL"]
 TOKEN = os.environ["INNKEEPER_TOKEN"]
-# What was put in before: drive.py, `seed`.
+# What was put in before: seeds.py.
 SEEDED = json.loads(os.environ["INNKEEPER_SEEDED"])
 TALLY = os.environ["INNKEEPER_TALLY"]
 
@@ -37,13 +38,22 @@ def another_run(message="write something"):
     return ask("POST", "/api/v1/runs", {"message": message, "profileId": "innkeeper"})["runId"]
 
 
+def another_channel():
+    name = f"spare-{time.monotonic_ns()}"
+    ask("POST", "/api/v1/models/channels", {"provider": "custom", "name": name, "baseUrl": "http://127.0.0.1:9/v1"})
+    return name
+
+
 def another_question():
     """A run that waits for a person, and the call that it asks for."""
     run = another_run("ask for leave")
-    while True:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
         waiting = ask("GET", f"/api/v1/runs/{run}/approvals")["approvals"]
         if waiting:
             return run, waiting[0]["callId"]
+        time.sleep(0.02)
+    raise RuntimeError(f"{run} asks nobody")
 
 
 @schemathesis.auth(refresh_interval=None)
@@ -63,17 +73,28 @@ def operation(case):
     return case.operation.definition.raw.get("operationId")
 
 
+def kept(kind):
+    return SEEDED["kept"].get(kind, [])
+
+
 @schemathesis.hook
 def before_call(_context, case, **_):
     """Whoever takes away what others still want to find gets something else of the same kind."""
     path = case.path_parameters or {}
     name = operation(case)
-    if name == "revokeToken" and path.get("id") == SEEDED["tokenId"]:
+    if name == "revokeToken" and path.get("id") in kept("token"):
         path["id"] = another_token()["id"]
-    if name in ("deleteRun", "cancelRun") and path.get("runId") in SEEDED["parameters"]["runId"]:
+    if name in ("deleteRun", "cancelRun") and path.get("runId") in kept("run"):
         path["runId"] = another_run()
-    if name == "approveToolCall" and path.get("callId") in SEEDED["parameters"]["callId"]:
+    if name == "deleteChat" and path.get("chatId") in kept("chat"):
+        path["chatId"] = ask("POST", "/api/v1/chats", {})["chatId"]
+    if name == "removeChannel" and path.get("name") in kept("channel"):
+        path["name"] = another_channel()
+    if name == "approveToolCall" and path.get("callId") in kept("call"):
         path["runId"], path["callId"] = another_question()
+        # What is always allowed is never asked again.
+        if isinstance(case.body, dict) and case.body.get("remember") == "always":
+            case.body["remember"] = "run"
 
 
 @schemathesis.hook
