@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-faults test-real-model bench fuzz fmt lint
+.PHONY: help setup run test test-faults test-real-model test-server bench fuzz fmt lint
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,6 +21,9 @@ test-faults: ## Kill a run at every record of its journal, fill its disk, cut it
 
 test-real-model: ## Talk to a small real model on this machine (MODEL=path.gguf for another)
 	@scripts/real-model.sh || [ $$? = 77 ]
+
+test-server: ## Ask a running server everything that its description allows, and much that it does not
+	@scripts/schemathesis.sh || [ $$? = 77 ]
 
 bench: ## Measure the speed
 	@scripts/bench.sh
