@@ -152,7 +152,8 @@ impl Attendant<'_> {
         let with = asked.question.as_deref().map(question::in_short);
         let with = with.filter(|with| !with.is_empty());
         let with = with.map(|with| format!(" {with}")).unwrap_or_default();
-        self.timeline.remark(
+        self.timeline.remark_on(
+            &asked.invocation_id,
             &format!(
                 "{name}{with} waits for approval: innkeeper runs approve {run} {call}, or --deny"
             ),
