@@ -123,7 +123,7 @@ impl Timeline {
     }
 
     /// Stands before what is told of one that works for the one whose words are shown.
-    fn before(&self, agent: &InvocationId) -> Option<String> {
+    pub(super) fn before(&self, agent: &InvocationId) -> Option<String> {
         let name = self.names.at_task(agent)?;
         Some(format!("  [{}] ", message(name)))
     }

@@ -171,7 +171,8 @@ impl Attendant<'_> {
         };
         self.timeline.end_line();
         let call = asked.call_id.clone();
-        let name = self.timeline.name().to_owned();
+        let agent = self.timeline.before(&asked.invocation_id);
+        let name = format!("{}{}", self.timeline.name(), agent.unwrap_or_default());
         let complaint = self.questions.complaint.take();
         let asking = question::ask(asked, name, complaint, self.screen.lang);
         self.questions.asked = Some((call, Box::pin(asking)));
