@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 use crate::ask;
 use crate::failure::Said;
 use crate::lang::Lang;
-use crate::limits::{MAX_ASKED_CHARS, MAX_WRONG_ANSWERS};
+use crate::limits::{MAX_ASKED_CHARS, MAX_INLINE_CHARS, MAX_WRONG_ANSWERS};
 use crate::output::Screen;
 use crate::typed;
 use crate::visible::{self, visible};
@@ -87,12 +87,31 @@ async fn put(question: String, lang: Lang) -> io::Result<Answer> {
         match lines.next().await? {
             Some(said) => match understand(&said) {
                 Some(answer) => return Ok(answer.unwrap_or_else(|| refusal(lang))),
-                None => continue,
+                None => shown = Some(not_understood(&said, lang)),
             },
             None => break,
         }
     }
     Ok(refusal(lang))
+}
+
+/// What somebody has typed, as far as it is worth repeating. Nothing in it is hidden.
+pub(crate) fn quoted(said: &str) -> String {
+    let said = said.trim();
+    let mut quoted: String = said.chars().take(MAX_INLINE_CHARS).collect();
+    if quoted.len() < said.len() {
+        quoted.push('…');
+    }
+    visible(&quoted)
+}
+
+/// What can be said instead.
+fn not_understood(said: &str, lang: Lang) -> String {
+    let said = quoted(said);
+    lang.pick(
+        format!("'{said}' is no answer: say y, r, a or n"),
+        format!("“{said}”不是回答：请输入 y、r、a 或 n"),
+    )
 }
 
 /// `None`: that was no answer. `Some(None)`: no.

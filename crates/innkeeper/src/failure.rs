@@ -9,6 +9,7 @@ mod models;
 mod plugin;
 mod runs;
 mod said;
+mod said_calls;
 mod said_questions;
 mod said_runs;
 mod said_skills;

@@ -59,6 +59,17 @@ pub(crate) fn json(value: &impl Serialize) -> String {
     escaped(&serde_json::to_string_pretty(value).unwrap_or_default())
 }
 
+/// The same in one line, of as many characters as that: what is left out is said.
+pub(crate) fn json_beginning(value: &impl Serialize, most: usize) -> String {
+    let text = serde_json::to_string(value).unwrap_or_default();
+    let beginning: String = text.chars().take(most).collect();
+    let mut shown = escaped(&beginning);
+    if beginning.len() < text.len() {
+        shown.push('…');
+    }
+    shown
+}
+
 /// A value in one word where it can be taken for nothing else; otherwise in quotes.
 pub(crate) fn word(text: &str) -> String {
     let is_plain = |character: char| {
@@ -153,6 +164,17 @@ mod tests {
         );
         let read: serde_json::Value = serde_json::from_str(&shown).unwrap();
         assert_eq!(read, value, "it can be given back");
+    }
+
+    #[test]
+    fn the_beginning_of_a_value_hides_nothing() {
+        for (value, most, shown) in [
+            ("a\u{200b}", 9, "\"a\\u200b\""),
+            ("\u{202e}abc", 3, "\"\\u202ea…"),
+            ("客栈", 9, "\"客栈\""),
+        ] {
+            assert_eq!(json_beginning(&value, most), shown);
+        }
     }
 
     #[test]

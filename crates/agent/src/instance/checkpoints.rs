@@ -19,6 +19,7 @@ use crate::limits::{
     MAX_REASON_CHARS,
 };
 use crate::run::{Input, Stamped};
+use crate::state::STATE_FOLDER;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -251,6 +252,17 @@ impl RunReader {
     }
 }
 
+/// What people are told has changed when a private state has: nobody writes its file as a file.
+const PRIVATE_STATE: &str = "private state";
+
+fn told(path: &str) -> String {
+    let below = path.strip_prefix(STATE_FOLDER);
+    match below.is_some_and(|below| below.starts_with('/')) {
+        true => PRIVATE_STATE.to_owned(),
+        false => path.to_owned(),
+    }
+}
+
 /// Goes through the events of a run from checkpoint to checkpoint.
 struct Walk<'r> {
     reader: &'r RunReader,
@@ -302,7 +314,8 @@ impl<'r> Walk<'r> {
                     let all = files.added + files.modified + files.deleted;
                     let more = usize::try_from(all).unwrap_or(usize::MAX);
                     let more = more.saturating_sub(files.paths.len());
-                    self.taken_back = (files.paths.iter().cloned().collect(), more);
+                    let paths = files.paths.iter().map(|path| told(path)).collect();
+                    self.taken_back = (paths, more);
                     continue;
                 }
                 RunEventKind::CheckpointCreated(made) => {
@@ -327,7 +340,7 @@ impl<'r> Walk<'r> {
                 }
                 RunEventKind::StateUpdated(state) if state.scope == "private" => {
                     let own = self.changed.entry(who).or_default();
-                    own.insert("private state".to_owned());
+                    own.insert(PRIVATE_STATE.to_owned());
                     continue;
                 }
                 _ => continue,

@@ -256,7 +256,7 @@ impl AgentRun {
             return;
         };
         if matches!(input, Input::CancelRequested) {
-            self.cancel_child(id, &mut child, "it was cancelled", out);
+            self.cancel_child(id, &mut child, "a person ended it", out);
         } else {
             self.begin_child(id, &mut child, out);
             let stamped = Stamped {

@@ -180,6 +180,9 @@ const NOT_FOR_CHILDREN: [(&str, ErrorCode, &str, &str); 6] = [
         "You work on a task for another agent and cannot hand the run over: say in task.return who should go on",
     ),
 ];
+pub(super) const RETURN_DENIED: &str = "agent.task_return_denied";
+pub(super) const NO_TASK: &str =
+    "Nobody has given this agent a task: finish the run with workspace.finish instead";
 const NESTED: &str = "You work on a task for another agent and cannot give tasks to others: do it yourself, or say in task.return what is left";
 
 impl AgentRun {
@@ -403,8 +406,8 @@ impl AgentRun {
         let Some(duty) = &self.duty else {
             return Err(Misfit::refused(
                 ErrorCode::AgentDelegationDenied,
-                "agent.task_return_denied",
-                "Nobody has given this agent a task: finish the run with workspace.finish instead",
+                RETURN_DENIED,
+                NO_TASK,
             ));
         };
         match &duty.returned {

@@ -405,10 +405,10 @@ fn a_cancelled_task_is_over_at_once_and_its_agent_when_it_has_stopped() {
     scene.child("a", Input::Stopped);
     assert_eq!(scene.heard(), "agent_child_invocation_failed");
     assert!(!scene.run.has_living_children());
-    assert!(matches!(
-        scene.run.arrived()[0].outcome,
-        Outcome::Cancelled { .. }
-    ));
+    let Outcome::Cancelled { reason } = &scene.run.arrived()[0].outcome else {
+        panic!("another outcome");
+    };
+    assert!(reason.ends_with("cancelled: a person ended it"), "{reason}");
 }
 
 #[test]
@@ -572,10 +572,9 @@ fn whoever_gets_the_run_goes_on_with_its_files_and_its_budget() {
         .map(|agent| (agent.kind, agent.status))
         .collect();
     assert_eq!(shown, [("root", "transferred"), ("handoff", "running")]);
-    assert_eq!(
-        timeline.delegation_edges[0].continuation,
-        "transfer_control"
-    );
+    let edge = &timeline.delegation_edges[0];
+    assert_eq!(edge.continuation, "transfer_control");
+    assert!(!edge.title.is_empty(), "what it was handed over for");
 }
 
 #[test]
@@ -589,6 +588,13 @@ fn an_agent_that_works_for_nobody_returns_nothing() {
         result: returned(ReturnStatus::Completed),
     };
     assert_eq!(reason(scene.refuses(input)), "agent.task_return_denied");
+    // Nor is it told to call it again, where other calls stand behind it.
+    let mut scene = boss(json!({}));
+    scene.calls(&[
+        native("r", "task.return", json!({})),
+        native("x", "x", json!({})),
+    ]);
+    assert_eq!(scene.told_model(), ["agent.task_return_denied"]);
 }
 
 #[test]

@@ -41,6 +41,9 @@ pub struct Past {
     pub task: TaskId,
     pub to: InvocationId,
     pub to_profile_id: ProfileId,
+    /// What it was handed over for, in a line, for people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
     /// What it had used.
     pub rounds: u32,
     pub calls: u32,
@@ -198,6 +201,7 @@ impl AgentRun {
             task: to.task.clone(),
             to: to.invocation.clone(),
             to_profile_id: to.profile_id.clone(),
+            title: to.title.clone(),
             rounds: self.spent.rounds,
             calls: self.spent.calls,
         });

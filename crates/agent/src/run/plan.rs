@@ -10,6 +10,7 @@ use innkeeper_protocol::{
 use serde_json::{Map, Value as Json};
 
 use super::ceiling::Ceiling;
+use super::delegate::{NO_TASK, RETURN_DENIED};
 use super::fit::{FINISH_LAST, TOOL_AFTER_FINISH};
 use super::names::call_key;
 use super::spent::alike;
@@ -90,7 +91,7 @@ impl AgentRun {
             .iter()
             .map(|block| self.plan_block(block, turn.is_cut_off(), &mut taken))
             .collect();
-        refuse_early_finish(&mut blocks, &reply.blocks);
+        refuse_early_finish(&mut blocks, &reply.blocks, self.duty.is_some());
         let kind = if blocks.iter().any(|block| !block.ended) {
             TurnKind::Calls
         } else if !blocks.is_empty() || !notes.is_empty() {
@@ -293,7 +294,7 @@ impl AgentRun {
 }
 
 /// A finish with calls behind it ends nothing, and does not keep them from being run.
-fn refuse_early_finish(planned: &mut [PlannedBlock], written: &[Block<'_>]) {
+fn refuse_early_finish(planned: &mut [PlannedBlock], written: &[Block<'_>], owes_return: bool) {
     let mut is_followed = false;
     for (planned, written) in planned.iter_mut().zip(written).rev() {
         let mut has_refused = false;
@@ -303,9 +304,19 @@ fn refuse_early_finish(planned: &mut [PlannedBlock], written: &[Block<'_>]) {
                 is_followed = true;
                 continue;
             }
+            // To call it again would be refused as well.
+            let is_denied = !owes_return && alike(RETURN, call.meant());
+            let (code, reason, message) = match is_denied {
+                true => (ErrorCode::AgentDelegationDenied, RETURN_DENIED, NO_TASK),
+                false => (
+                    ErrorCode::AgentToolAfterFinish,
+                    TOOL_AFTER_FINISH,
+                    FINISH_LAST,
+                ),
+            };
             let failure = Failure {
-                reason: Some(TOOL_AFTER_FINISH.to_owned()),
-                ..Failure::new(ErrorCode::AgentToolAfterFinish, FINISH_LAST)
+                reason: Some(reason.to_owned()),
+                ..Failure::new(code, message)
             };
             let observation = Observation {
                 call_id: call.provider_id.clone(),

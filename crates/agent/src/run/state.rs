@@ -381,6 +381,12 @@ impl AgentRun {
         self.commits.iter().filter(|commit| commit.counts())
     }
 
+    /// Those that were published and then withdrawn by a rollback, oldest first.
+    pub fn withdrawn_commits(&self) -> impl Iterator<Item = &Commit> {
+        let published = self.commits.iter().filter(|commit| commit.is_confirmed());
+        published.filter(|commit| commit.withdrawn.is_some())
+    }
+
     pub fn commit_count(&self) -> u64 {
         self.commits().count() as u64
     }

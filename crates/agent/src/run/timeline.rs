@@ -55,6 +55,9 @@ pub struct DelegationEdge {
     /// In a line, for people.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub title: String,
+    /// What came of it, or the task itself, was taken back by a rollback that stands.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub taken_back: bool,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -97,7 +100,8 @@ impl AgentRun {
                 },
                 result_ref: None,
                 error: None,
-                title: String::new(),
+                title: past.title.clone(),
+                taken_back: false,
                 created_at: past.handed_at,
                 updated_at: past.handed_at,
             });
@@ -148,6 +152,7 @@ impl AgentRun {
                     json!({"code": error.code.as_str(), "message": short(&error.message), "reason": error.reason})
                 }),
                 title: child.title.clone(),
+                taken_back: !child.standing.is_whole(),
                 created_at: child.created_at,
                 updated_at: child.updated_at,
             });

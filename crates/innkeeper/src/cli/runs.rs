@@ -210,7 +210,8 @@ pub(crate) struct RunArgs {
     /// Need nothing published: a plain answer ends it, whatever the profile says
     #[arg(long)]
     pub(crate) background: bool,
-    /// So many requests to the model at most, in the place of what the profile says
+    /// So many requests to the model at most, in the place of what the profile says. Whoever the run is handed to has what is
+    /// left of them; agents that work on tasks count their own
     #[arg(long, value_name = "NUMBER", value_parser = rounds())]
     pub(crate) max_rounds: Option<u32>,
     /// Answer yes to whatever the rules say to ask

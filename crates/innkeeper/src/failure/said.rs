@@ -4,6 +4,7 @@
 //! around names, so they are found by those words; a sentence that is not known stays as it is.
 
 use super::message;
+use super::said_calls::PHRASES as PHRASES_OF_CALLS;
 use super::said_questions::PHRASES as PHRASES_OF_QUESTIONS;
 use super::said_runs::PHRASES as PHRASES_OF_RUNS;
 use super::said_skills::PHRASES as PHRASES_OF_SKILLS;
@@ -84,6 +85,7 @@ fn translated(english: &str, depth: usize) -> String {
     let known = PHRASES_OF_RUNS
         .iter()
         .chain(PHRASES_OF_SKILLS)
+        .chain(PHRASES_OF_CALLS)
         .chain(PHRASES_OF_STATES)
         .chain(PHRASES_OF_QUESTIONS)
         .chain(PHRASES);
@@ -269,6 +271,7 @@ mod tests {
             .chain(PHRASES_OF_SKILLS)
             .chain(PHRASES_OF_STATES)
             .chain(PHRASES_OF_QUESTIONS)
+            .chain(PHRASES_OF_CALLS)
         {
             let count = english.matches("{}").count();
             for number in 0..count {

@@ -74,6 +74,18 @@ fn a_question_of_one_who_works_for_another_waits_for_its_answer() {
     assert_eq!(asked.code, Some(5), "{}{}", asked.stdout, asked.stderr);
     assert!(scratch.is_file());
     assert!(asked.stderr.contains("  [helper] "), "{}", asked.stderr);
+    // The question has its name before it, and the last line says how to answer.
+    let question = asked
+        .stderr
+        .lines()
+        .find(|line| line.contains("or --deny"))
+        .unwrap();
+    assert!(
+        question.starts_with("  [helper] · File.Delete"),
+        "{question}"
+    );
+    let last = asked.stderr.lines().last().unwrap();
+    assert!(last.contains("→ innkeeper runs approve run_"), "{last}");
     let given = house.json(&["runs", "approve", "last"]);
     assert_eq!(given["driven"], false, "{given}");
     let resumed = house.run(&["runs", "resume", "last"]);
@@ -141,6 +153,121 @@ fn a_question_of_one_who_works_for_another_waits_for_its_answer() {
     );
     let ended = house.json(&["runs", "cancel", "last", "--task", task]);
     assert_eq!(ended["task"]["status"], "completed");
+}
+
+#[test]
+fn several_of_one_profile_are_told_apart_and_marked_when_they_are_taken_back() {
+    let house = House::new();
+    profile(&house, "boss", &json!({"canDelegate": true}));
+    let callable = json!({"callable": true, "allowAsSubagent": true});
+    profile(&house, "kid", &callable);
+    scenes(
+        &house,
+        &[
+            "workspace.write_file|path=scratch/a.md|content=Mine.",
+            "task.return|summary=Done.",
+        ],
+        &[
+            "workspace.write_file|path=output/a.md|content=First.",
+            r#"agent.delegate|agentId=kid|task={"objective": "One."}"#,
+            r#"agent.delegate|agentId=kid|task={"objective": "Two."}"#,
+            "agent.await|mode=allCompleted",
+            "Done",
+        ],
+    );
+    let run = house.run(&["run", "boss", "Go"]);
+    assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
+    for part in [
+        "⇢ a task for kid: One.",
+        "⇢ a task for kid-002: Two.",
+        "  [kid] ✓ workspace.write_file",
+        "  [kid-002] ✓ workspace.write_file",
+        "⇠ kid has returned",
+        "⇠ kid-002 has returned",
+    ] {
+        assert!(run.stderr.contains(part), "no {part:?} in {}", run.stderr);
+    }
+    house
+        .run(&["runs", "events", "last", "--after", "0", "--limit", "500"])
+        .shows(&["kid-002 has returned"]);
+    let tree = |words: &[&str]| {
+        let shown = house
+            .run(&[words, &["runs", "show", "last"]].concat())
+            .stdout;
+        let kids: Vec<String> = shown
+            .lines()
+            .filter(|line| line.starts_with("  └ kid"))
+            .map(str::to_owned)
+            .collect();
+        assert_eq!(kids.len(), 2, "{shown}");
+        kids
+    };
+    let kids = tree(&[]);
+    assert!(kids[0].starts_with("  └ kid "), "{kids:?}");
+    assert!(kids[1].starts_with("  └ kid-002 "), "{kids:?}");
+    assert!(!kids.concat().contains("taken back"), "{kids:?}");
+
+    let back = house.run(&["runs", "rollback", "last", "1", "--yes"]);
+    assert_eq!(back.code, Some(0), "{}", back.stderr);
+    for kid in tree(&[]) {
+        assert!(kid.contains("completed, taken back"), "{kid}");
+    }
+    for kid in tree(&["--lang", "zh"]) {
+        assert!(kid.contains("完成，已撤回"), "{kid}");
+    }
+    let all = house.json(&["runs", "show", "last"]);
+    let edges = all["timeline"]["delegationEdges"].as_array().unwrap();
+    assert!(edges.iter().all(|edge| edge["takenBack"] == true), "{all}");
+    let task = edges[0]["taskId"].as_str().unwrap();
+    house
+        .run(&["runs", "show", "last", "--task", task])
+        .shows(&["completed, taken back"]);
+    let undone = house.run(&["runs", "rollback", "last", "--undo", "--yes"]);
+    assert_eq!(undone.code, Some(0), "{}", undone.stderr);
+    assert!(!tree(&[]).concat().contains("taken back"));
+    // What is not there is said in the person's language.
+    for words in [
+        ["runs", "show", "last", "--task", "nope"],
+        ["runs", "cancel", "last", "--task", "nope"],
+    ] {
+        house
+            .run(&[&["--lang", "zh"][..], &words].concat())
+            .is_refused(1, &["没有任务“nope”", "会列出它的任务"]);
+    }
+}
+
+#[test]
+fn a_handover_is_told_by_what_it_is_for_and_refused_in_the_language_of_the_person() {
+    let house = House::new();
+    let both = json!({
+        "canHandoff": true, "callable": true, "allowAsHandoffTarget": true, "maxHandoffDepth": 1,
+    });
+    profile(&house, "plan", &both);
+    profile(&house, "write", &both);
+    let to = |agent: &str| {
+        format!(r#"agent.handoff|agentId={agent}|handoff={{"objective": "Write it."}}"#)
+    };
+    let own = [to("write"), "Here it is".to_owned()];
+    let own: Vec<&str> = own.iter().map(String::as_str).collect();
+    scenes(&house, &[], &own);
+    let run = house.run(&["--lang", "zh", "run", "plan", "Go"]);
+    assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
+    let refused = "✗ agent.handoff";
+    let line = run.stderr.lines().find(|line| line.starts_with(refused));
+    let line = line.unwrap_or_else(|| panic!("{}", run.stderr));
+    assert!(
+        line.ends_with("运行已移交 1 次，不能再移交：请让它结束"),
+        "{line}"
+    );
+    let shown = house.run(&["runs", "show", "last"]).stdout;
+    let row = shown.lines().find(|line| line.starts_with("→ write"));
+    assert!(
+        row.is_some_and(|row| row.contains("  Write it.  ")),
+        "{shown}"
+    );
+    let shown = house.run(&["--lang", "zh", "runs", "show", "last"]).stdout;
+    assert!(shown.contains("运行已移交 1 次"), "{shown}");
+    assert!(!shown.contains("INVOCATION"), "{shown}");
 }
 
 #[test]

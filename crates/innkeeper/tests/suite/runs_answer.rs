@@ -238,6 +238,52 @@ fn an_answer_that_no_rule_asks_for_any_more_is_marked() {
     );
 }
 
+#[test]
+fn a_rule_that_forbids_what_was_made_of_a_call_is_named_once() {
+    let house = House::new();
+    waiting(&house);
+    house.settings(
+        "[[policy.rules]]\nname = \"mine\"\ntool = \"File.Delete\"\ndecision = \"deny\"\narguments = { file_path = \"user://projects/default/secret/*\" }\n",
+    );
+    for (path, lang, said) in [
+        (
+            "secret/a.md",
+            "en",
+            "the rule 'mine' forbids these arguments;",
+        ),
+        ("secret/a.md", "zh", "规则“mine”禁止这些参数；"),
+        (
+            "../../../../a",
+            "en",
+            "whether the rule 'mine' (deny) applies cannot be decided",
+        ),
+        (
+            "../../../../a",
+            "zh",
+            "无法判断规则“mine”（deny）是否适用：“file_path”没有指明文件或文件夹",
+        ),
+    ] {
+        let edit = serde_json::json!({"file_path": path}).to_string();
+        let words = [
+            "--lang",
+            lang,
+            "runs",
+            "approve",
+            "last",
+            "--arguments",
+            &edit,
+        ];
+        let refused = house.run(&words);
+        refused.is_refused(1, &[said, "agent.approval_edit_invalid"]);
+        assert_eq!(
+            refused.stderr.matches("mine").count(),
+            1,
+            "{}",
+            refused.stderr
+        );
+    }
+}
+
 /// Names and codes stay; no sentence does.
 #[test]
 fn what_is_said_of_answers_is_chinese_from_end_to_end() {

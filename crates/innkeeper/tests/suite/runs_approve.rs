@@ -83,9 +83,10 @@ fn where_nobody_is_a_run_waits_and_goes_on_with_the_answer() {
         assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
         assert!(resumed.stdout.contains(said), "{}", resumed.stdout);
         assert_eq!(scratch(&house).is_file(), is_left);
-        house
-            .run(&["runs", "approve", "last"])
-            .is_refused(1, &["is over", "[run.over]"]);
+        house.run(&["runs", "approve", "last"]).is_refused(
+            1,
+            &["waits for an answer: it is over", "[run.nothing_waits]"],
+        );
         let grants = house.json(&["tools", "grants"]);
         assert_eq!(
             grants.as_array().unwrap().len(),

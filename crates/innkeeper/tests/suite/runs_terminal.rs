@@ -70,6 +70,35 @@ fn a_question_is_put_in_place_and_its_answer_counts() {
 }
 
 #[test]
+fn whatever_is_no_answer_is_answered_with_what_would_be_one() {
+    let house = House::new();
+    house.settings(
+        "[models]\nrehearsal = \"script.yaml\"\n[[policy.rules]]\ntool = \"dice.roll\"\nactor = \"agent:*\"\ndecision = \"ask\"\n",
+    );
+    house.write(
+        "script.yaml",
+        "name: dice\nscenes:\n  - when: {role: any, turn: 1}\n    reply: |\n      <|[REQUEST_TOOL]|>\n      command:»»»dice.roll«««\n      formula:»»»1d6«««\n      <|[END_TOOL]|>\n  - when: {role: any, turn: 2}\n    reply: Rolled.\n",
+    );
+    let mut terminal = at_terminal(&house, &["run", "roll"]);
+    terminal.wait_for("or n and why: ").type_in("bogus\n");
+    terminal.wait_for("'bogus' is no answer: y, r and a stand alone; e may be followed");
+    terminal.wait_for("or n and why: ").type_in("e {\n");
+    terminal.wait_for("That is no JSON object");
+    terminal
+        .wait_for("or n and why: ")
+        .type_in("e {\"formula\": \"1d1\"}\n");
+    let (code, seen) = terminal.end();
+    assert_eq!(code, Some(0), "{seen}");
+    in_order(&seen, &["✓ dice.roll", "Rolled."]);
+    let events = house.run(&["runs", "events", "last", "--after", "0", "--json"]);
+    assert!(
+        events.stdout.contains("\"argumentsEdited\""),
+        "{}",
+        events.stdout
+    );
+}
+
+#[test]
 fn a_line_that_is_typed_is_told_to_the_agent() {
     let house = House::new();
     let mut terminal = at_terminal(&house, &["run", "tell me a story"]);

@@ -102,6 +102,45 @@ fn a_chat_remembers_and_a_person_corrects_it() {
     house
         .run(&["runs", "checkpoints", "last"])
         .shows(&["private state"]);
+    // A rollback names it as the change did.
+    let back = house.run(&["runs", "rollback", "last", "start", "--yes"]);
+    assert_eq!(back.code, Some(0), "{}", back.stderr);
+    let kept = house.run(&["runs", "checkpoints", "last"]).stdout;
+    assert!(!kept.contains(".state"), "{kept}");
+    let row = kept.lines().find(|line| line.contains("  rolled back  "));
+    assert!(
+        row.is_some_and(|row| row.contains("private state")),
+        "{kept}"
+    );
+    house
+        .run(&["--lang", "zh", "runs", "checkpoints", "last"])
+        .shows(&["私有状态"]);
+}
+
+#[test]
+fn what_nobody_would_see_in_a_state_is_shown_by_its_number() {
+    let house = House::new();
+    let set = |path: &str, value: &str| {
+        let set = house.run(&["state", "set", "--chat", "c", path, value]);
+        assert_eq!(set.code, Some(0), "{}", set.stderr);
+        set.stderr
+    };
+    set("s", "\u{202e}abc");
+    let said = set("k\u{200b}", "1");
+    assert!(said.contains("/k\\u{200b}"), "{said}");
+    let shown = house.run(&["state", "show", "--chat", "c"]);
+    shown.shows(&["\"s\": \"\\u202eabc\"", "\"k\\u200b\": 1"]);
+    let history = house.run(&["state", "history", "--chat", "c"]);
+    history.shows(&["/s: - → \"\\u202eabc\"", "/k\\u{200b}: - → 1"]);
+    for out in [shown.stdout, history.stdout] {
+        assert!(!out.contains(['\u{202e}', '\u{200b}']), "{out}");
+    }
+    // A program gets what it is.
+    let told = house.json(&["state", "show", "--chat", "c"]);
+    assert_eq!(told["world"]["value"]["s"], "\u{202e}abc");
+    house
+        .run(&["--lang", "zh", "state", "set", "--chat", "c", "..", "1"])
+        .is_refused(1, &["“..”不是路径：两个点之间或末尾没有内容"]);
 }
 
 #[test]

@@ -151,7 +151,7 @@ pub(super) fn verdict(
     })
 }
 
-pub(super) fn refusal(verdict: &Verdict) -> String {
+fn refusal(verdict: &Verdict) -> String {
     match &verdict.reason {
         Some(reason) => reason.clone(),
         None => format!("the rule '{}' forbids it", verdict.rule),

@@ -211,12 +211,13 @@ impl ToolRun {
         })?;
         let verdict = authorise::verdict(self, tool.definition(), &arguments);
         if verdict.decision == Decision::Deny {
-            let why = authorise::refusal(&verdict);
-            let error = ToolError::new(
-                ErrorCode::ToolPolicyDenied,
-                format!("the rule '{}' forbids these arguments: {why}", verdict.rule),
-            );
-            return Err(error.permanent());
+            let rule = format!("the rule '{}'", verdict.rule);
+            let why = match &verdict.reason {
+                None => format!("{rule} forbids these arguments"),
+                Some(reason) if reason.contains(&rule) => reason.clone(),
+                Some(reason) => format!("{rule} forbids these arguments: {reason}"),
+            };
+            return Err(ToolError::new(ErrorCode::ToolPolicyDenied, why).permanent());
         }
         let mut shown = Json::Object(redact_arguments(tool.definition(), &arguments));
         self.shared.redactor.load().redact_json(&mut shown);

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use innkeeper_agent::instance::RunReader;
-use innkeeper_agent::run::TimelineProjection;
+use innkeeper_agent::run::{DelegationEdge, InvocationView, TimelineProjection};
 use innkeeper_protocol::event::{InvocationId, RunEvent, RunEventKind, RunId, TaskId};
 use serde_json::Value as Json;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, in_words};
 use crate::output::Screen;
 use crate::table::Table;
 
 /// Who works for whom; nothing where there is only one agent.
-pub(super) fn tree(timeline: &TimelineProjection, screen: &Screen) -> Option<Table> {
+pub(super) fn tree(timeline: &TimelineProjection, names: &Names, screen: &Screen) -> Option<Table> {
     if timeline.invocations.len() < 2 {
         return None;
     }
@@ -26,28 +26,27 @@ pub(super) fn tree(timeline: &TimelineProjection, screen: &Screen) -> Option<Tab
             "ABOUT",
             "INVOCATION",
         ],
-        ["智能体", "状态", "轮", "调用", "任务", "内容", "INVOCATION"],
+        ["智能体", "状态", "轮", "调用", "任务", "内容", "智能体 ID"],
     );
     let mut table = Table::new(&headings);
-    let foreground = timeline.foreground_invocation_ids.iter();
-    for main in foreground {
-        let own = |id: &&innkeeper_agent::run::InvocationView| id.invocation_id == *main;
-        let below = |id: &&innkeeper_agent::run::InvocationView| {
-            id.kind == "subagent" && id.parent_invocation_id.as_ref() == Some(main)
+    for main in &timeline.foreground_invocation_ids {
+        let own = |agent: &&InvocationView| agent.invocation_id == *main;
+        let below = |agent: &&InvocationView| {
+            agent.kind == "subagent" && agent.parent_invocation_id.as_ref() == Some(main)
         };
         let all = timeline.invocations.iter();
         for agent in all.clone().filter(own).chain(all.filter(below)) {
-            let mut edges = timeline.delegation_edges.iter();
-            let edge = edges.find(|edge| edge.target_invocation_id == agent.invocation_id);
+            let edge = edge_to(timeline, &agent.invocation_id);
             let sign = match agent.kind {
                 "subagent" => "  └ ",
                 "handoff" => "→ ",
                 _ => "",
             };
-            let name = format!("{sign}{}", agent.profile_id);
+            let name = names.called(&agent.invocation_id);
+            let is_taken_back = edge.is_some_and(|edge| edge.taken_back);
             table.row([
-                name.as_str(),
-                &status(agent.status, screen),
+                format!("{sign}{}", name.unwrap_or(agent.profile_id.as_str())).as_str(),
+                &standing(agent.status, is_taken_back, screen),
                 &agent.rounds.to_string(),
                 &agent.calls.to_string(),
                 edge.map_or("", |edge| edge.task_id.as_str()),
@@ -59,55 +58,98 @@ pub(super) fn tree(timeline: &TimelineProjection, screen: &Screen) -> Option<Tab
     Some(table)
 }
 
-/// What agents of a run are called in its tables; nothing where there is only one.
-pub(super) struct Names(BTreeMap<InvocationId, String>);
+/// The task by which an agent came to the run.
+fn edge_to<'t>(timeline: &'t TimelineProjection, id: &InvocationId) -> Option<&'t DelegationEdge> {
+    let mut edges = timeline.delegation_edges.iter();
+    edges.find(|edge| edge.target_invocation_id == *id)
+}
+
+/// What agents of a run are called: by profile; those that work on tasks by the name of their folder, which tells several of
+/// one profile apart.
+#[derive(Debug, Default)]
+pub(super) struct Names(BTreeMap<InvocationId, Name>);
+
+#[derive(Debug)]
+struct Name {
+    text: String,
+    /// Of one that works on a task.
+    has_task: bool,
+}
 
 impl Names {
     /// Who did it.
     pub(super) fn of(&self, event: &RunEvent) -> &str {
         let scope = event.scope.as_ref();
-        let name = scope.and_then(|scope| self.0.get(&scope.invocation_id));
-        name.map_or("", String::as_str)
+        let name = scope.and_then(|scope| self.called(&scope.invocation_id));
+        name.unwrap_or_default()
     }
 
-    /// All of a row, or all but its first column where that would always say the same.
-    pub(super) fn without_agent<'r, T>(&self, row: &'r [T]) -> &'r [T] {
-        match self.0.len() {
-            0 | 1 => row.get(1..).unwrap_or_default(),
-            _ => row,
+    pub(super) fn called(&self, id: &InvocationId) -> Option<&str> {
+        self.0.get(id).map(|name| name.text.as_str())
+    }
+
+    /// The same only of those that work on tasks.
+    pub(super) fn at_task(&self, id: &InvocationId) -> Option<&str> {
+        let name = self.0.get(id).filter(|name| name.has_task);
+        name.map(|name| name.text.as_str())
+    }
+
+    pub(super) fn are_several(&self) -> bool {
+        self.0.len() > 1
+    }
+
+    /// Whom an event brings into the run.
+    pub(super) fn hear(&mut self, event: &RunEvent) {
+        match &event.kind {
+            RunEventKind::AgentInvocationCreated(created) => {
+                let name = Name {
+                    text: created.profile_id.to_string(),
+                    has_task: created.kind == "subagent",
+                };
+                // Whoever is known already may be known by more than the profile.
+                let id = created.invocation_id.clone();
+                self.0.entry(id).or_insert(name);
+            }
+            RunEventKind::AgentDelegateStarted(given) => {
+                let related = event.scope.as_ref();
+                let related = related.and_then(|scope| scope.related_invocation_ids.first());
+                let key = given.extra.get("workspaceKey").and_then(Json::as_str);
+                let name = related.and_then(|id| self.0.get_mut(id));
+                if let (Some(name), Some(key)) = (name, key) {
+                    key.clone_into(&mut name.text);
+                }
+            }
+            _ => {}
         }
     }
 }
 
-/// By profile; those that work on tasks by the name of their folder, which tells several of one profile apart.
 pub(super) fn names(timeline: &TimelineProjection) -> Names {
-    let agents = timeline.invocations.iter();
-    Names(
-        agents
-            .map(|agent| {
-                let mut edges = timeline.delegation_edges.iter();
-                let edge = edges.find(|edge| edge.target_invocation_id == agent.invocation_id);
-                let name = match edge.filter(|_| agent.kind == "subagent") {
-                    Some(edge) => edge.workspace_key.clone(),
-                    None => agent.profile_id.to_string(),
-                };
-                (agent.invocation_id.clone(), name)
-            })
-            .collect(),
-    )
+    let agents = timeline.invocations.iter().map(|agent| {
+        let has_task = agent.kind == "subagent";
+        let edge = edge_to(timeline, &agent.invocation_id);
+        let text = match edge.filter(|_| has_task) {
+            Some(edge) => edge.workspace_key.clone(),
+            None => agent.profile_id.to_string(),
+        };
+        (agent.invocation_id.clone(), Name { text, has_task })
+    });
+    Names(agents.collect())
 }
 
 /// The same of a run of which only its events are kept.
 pub(super) fn named_in(events: &[RunEvent]) -> Names {
-    let created = events.iter().filter_map(|event| match &event.kind {
-        RunEventKind::AgentInvocationCreated(created) => Some(created),
-        _ => None,
-    });
-    Names(
-        created
-            .map(|agent| (agent.invocation_id.clone(), agent.profile_id.to_string()))
-            .collect(),
-    )
+    let mut names = Names::default();
+    events.iter().for_each(|event| names.hear(event));
+    names
+}
+
+fn standing(word: &str, is_taken_back: bool, screen: &Screen) -> String {
+    let word = status(word, screen);
+    match is_taken_back {
+        true => screen.pick(format!("{word}, taken back"), format!("{word}，已撤回")),
+        false => word,
+    }
 }
 
 pub(super) fn status(status: &str, screen: &Screen) -> String {
@@ -139,15 +181,20 @@ pub(super) async fn task(
         Json::Null => String::new(),
         other => other.to_string(),
     };
+    let is_taken_back = detail["task"]["takenBack"] == true;
+    let word = detail["task"]["status"].as_str().unwrap_or_default();
+    let status = Json::from(standing(word, is_taken_back, screen));
+    let why = detail["task"]["error"]["message"].as_str();
+    let why = Json::from(in_words(why.unwrap_or_default(), screen.lang));
     for (english, chinese, value) in [
         ("task", "任务", &detail["task"]["taskId"]),
         ("agent", "智能体", &detail["task"]["targetProfileId"]),
-        ("status", "状态", &detail["task"]["status"]),
+        ("status", "状态", &status),
         ("about", "内容", &detail["title"]),
         ("rounds", "轮数", &detail["rounds"]),
         ("calls", "调用", &detail["calls"]),
         ("tokens", "词元", &detail["tokens"]),
-        ("failure", "原因", &detail["task"]["error"]["message"]),
+        ("failure", "原因", &why),
         ("summary", "摘要", &detail["result"]["summary"]),
     ] {
         let value = text(value);

@@ -61,7 +61,8 @@ fn one_task(
     screen.text(&format!("{task}  {status}"))?;
     if ended.was_over {
         let why = ended.task["error"]["message"].as_str();
-        let why = why.map(|why| format!(": {}", in_words(why, screen.lang)));
+        let why = why.map(|why| in_words(why, screen.lang));
+        let why = why.map(|why| screen.pick(format!(": {why}"), format!("：{why}")));
         let why = why.unwrap_or_default();
         screen.note(
             &format!("The task was over already ({status}){why}"),

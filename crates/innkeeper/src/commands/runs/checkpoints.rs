@@ -59,7 +59,11 @@ async fn list(reader: &RunReader, run: &RunId, screen: &Screen) -> Result<(), Fa
     );
     let mut table = Table::new(&headings);
     for checkpoint in &all.checkpoints {
-        let mut changed = checkpoint.changed.join(", ");
+        let changed = checkpoint.changed.iter().map(|path| match path.as_str() {
+            "private state" => screen.pick("private state", "私有状态"),
+            path => path,
+        });
+        let mut changed = changed.collect::<Vec<_>>().join(", ");
         if checkpoint.changed.len() < checkpoint.changed_count {
             changed.push_str(", …");
         }

@@ -7,7 +7,7 @@ use innkeeper_agent::run::{Question, Remember};
 use innkeeper_protocol::event::InvocationId;
 use serde_json::{Map, Value as Json};
 
-use crate::approve::{TURN, cut};
+use crate::approve::{TURN, cut, quoted};
 use crate::ask;
 use crate::failure;
 use crate::lang::Lang;
@@ -62,7 +62,7 @@ async fn put(
         };
         match understand(&said, may_edit) {
             Understood::Answer(answer) => return Ok(Some(answer.of(asked, lang))),
-            Understood::Edit => match edited(&mut lines, lang).await? {
+            Understood::Edit(given) => match edited(&given, &mut lines, lang).await? {
                 Ok(arguments) => {
                     let answer = approval(asked, true);
                     return Ok(Some(ApproveToolCall {
@@ -72,7 +72,7 @@ async fn put(
                 }
                 Err(why) => text = Some(why),
             },
-            Understood::Nothing => {}
+            Understood::Nothing => text = Some(not_understood(&said, may_edit, lang)),
         }
     }
     Ok(None)
@@ -89,25 +89,53 @@ async fn prompted(text: Option<String>, prompt: &'static str) -> io::Result<()> 
     told.await.map_err(io::Error::other)?
 }
 
-async fn edited(lines: &mut Lines, lang: Lang) -> io::Result<Result<Map<String, Json>, String>> {
+/// `given`: what stood behind the word; asked for where nothing did.
+async fn edited(
+    given: &str,
+    lines: &mut Lines,
+    lang: Lang,
+) -> io::Result<Result<Map<String, Json>, String>> {
+    if !given.is_empty() {
+        return Ok(arguments(given, lang));
+    }
     let prompt = lang.pick(
         "All arguments as one line of JSON (what you leave as it was shown stays as it is): ",
         "用一行 JSON 写出全部参数（保持显示原样的值不会改变）：",
     );
     prompted(None, prompt).await?;
     let line = lines.next().await?.unwrap_or_default();
-    Ok(serde_json::from_str(&line).map_err(|error| {
+    Ok(arguments(&line, lang))
+}
+
+fn arguments(text: &str, lang: Lang) -> Result<Map<String, Json>, String> {
+    serde_json::from_str(text).map_err(|error| {
         lang.pick(
             format!("That is no JSON object: {error}"),
             format!("不是 JSON 对象：{error}"),
         )
-    }))
+    })
+}
+
+/// What can be said instead.
+fn not_understood(said: &str, may_edit: bool, lang: Lang) -> String {
+    let said = quoted(said);
+    match may_edit {
+        true => lang.pick(
+            format!("'{said}' is no answer: y, r and a stand alone; e may be followed by all arguments as JSON, n by why"),
+            format!("“{said}”不是回答：y、r、a 须单独写；e 之后可写 JSON 形式的全部参数，n 之后可写原因"),
+        ),
+        false => lang.pick(
+            format!("'{said}' is no answer: y, r and a stand alone; n may be followed by why"),
+            format!("“{said}”不是回答：y、r、a 须单独写；n 之后可写原因"),
+        ),
+    }
 }
 
 #[derive(Debug, PartialEq, Eq)]
 enum Understood {
     Answer(Short),
-    Edit,
+    /// With what was said behind it.
+    Edit(String),
     Nothing,
 }
 
@@ -155,7 +183,7 @@ fn understand(said: &str, may_edit: bool) -> Understood {
         "y" | "yes" | "是" => yes(Remember::Once),
         "r" | "run" => yes(Remember::Run),
         "a" | "always" | "始终" => yes(Remember::Always),
-        "e" | "edit" | "改" if may_edit && rest.is_empty() => Understood::Edit,
+        "e" | "edit" | "改" if may_edit => Understood::Edit(rest.trim().to_owned()),
         "" | "n" | "no" | "否" => Understood::Answer(Short::No(rest.trim().to_owned())),
         _ => Understood::Nothing,
     }
@@ -278,13 +306,50 @@ mod tests {
             ("", no("")),
             ("n it is late", no("it is late")),
             ("No  not now ", no("not now")),
-            ("e", Understood::Edit),
+            ("e", Understood::Edit(String::new())),
+            (
+                r#"e  {"formula": "1d1"} "#,
+                Understood::Edit(r#"{"formula": "1d1"}"#.to_owned()),
+            ),
             ("y but not there", Understood::Nothing),
             ("maybe", Understood::Nothing),
         ] {
             assert_eq!(understand(said, true), expected, "{said:?}");
         }
         assert_eq!(understand("e", false), Understood::Nothing);
+    }
+
+    #[test]
+    fn whoever_says_something_else_is_told_what_is_understood() {
+        for (may_edit, lang, parts) in [
+            (
+                true,
+                Lang::En,
+                ["'bogus\\u{202e}' is no answer", "e may be"],
+            ),
+            (false, Lang::En, ["is no answer: y, r", "n may be"]),
+            (true, Lang::Zh, ["“bogus\\u{202e}”不是回答", "e 之后"]),
+            (false, Lang::Zh, ["不是回答：y", "n 之后"]),
+        ] {
+            let told = not_understood(" bogus\u{202e} ", may_edit, lang);
+            for part in parts {
+                assert!(told.contains(part), "no {part:?} in {told}");
+            }
+            let speaks_of_edit = told.contains("e may") || told.contains("e 之后");
+            assert_eq!(speaks_of_edit, may_edit, "{told}");
+        }
+    }
+
+    #[test]
+    fn arguments_may_stand_behind_the_word() {
+        assert_eq!(arguments(r#"{"a": 1}"#, Lang::En).unwrap()["a"], 1);
+        for (text, lang, told) in [
+            ("[1]", Lang::En, "no JSON object"),
+            ("{", Lang::Zh, "不是 JSON 对象"),
+        ] {
+            let error = arguments(text, lang).unwrap_err();
+            assert!(error.contains(told), "{error}");
+        }
     }
 
     fn question(arguments: Json) -> Question {

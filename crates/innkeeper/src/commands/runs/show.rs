@@ -1,17 +1,19 @@
 //! `innkeeper runs show`: a run as a whole, one of its turns, or one of its files.
 
 use innkeeper_agent::instance::{ModelTurnView, RunReader, pending_at};
-use innkeeper_agent::run::AgentRun;
-use innkeeper_protocol::event::{InvocationId, RunEvent, RunEventKind, RunId, TaskId};
+use innkeeper_agent::run::{AgentRun, Commit};
+use innkeeper_protocol::event::{InvocationId, RunEvent, RunId, TaskId};
 use innkeeper_store::journal::{EventRange, RunRecord};
 use serde_json::{Value as Json, json};
 
 use super::agents::{self, Names};
 use super::find::{find, reading};
+use super::happened::Happened;
 use super::spending;
 use super::summary::answer;
+use super::undone::{StandingRollback, Undone};
 use super::waiting;
-use super::words::{complaint, duration, moment, status_word};
+use super::words::{duration, moment, status_word};
 use crate::cli::RunsShowArgs;
 use crate::commands::Ended;
 use crate::failure::{Failure, in_words};
@@ -54,24 +56,31 @@ async fn whole(reader: &RunReader, run: &RunId, screen: &Screen) -> Result<(), F
     let state = reader.state(run).await?;
     let waiting = pending_at(&state, jiff::Timestamp::now());
     let events = last_events(reader, run, &record).await?;
+    let undone = Undone::of(&events);
+    let happened = Happened {
+        events: &events,
+        undone: &undone,
+    };
     if screen.json {
         return screen.document(&json!({
             "record": record,
+            "rolledBack": undone.rollback(),
             "paused": state.is_paused(),
             "maxRounds": state.max_rounds(),
             "spent": state.spent(),
             "failure": state.failure(),
             "answer": answer(&state),
-            "turns": turns(&events),
-            "calls": calls(&events),
+            "turns": happened.turns(),
+            "calls": happened.calls(),
             "files": state.workspace().files,
             "commits": state.commits().collect::<Vec<_>>(),
+            "withdrawnCommits": state.withdrawn_commits().collect::<Vec<_>>(),
             "pendingCommit": state.pending_commit(),
             "timeline": state.timeline(),
             "pendingApprovals": waiting,
         }));
     }
-    screen.table(&about(&record, &state, screen))?;
+    screen.table(&about(&record, &state, undone.rollback(), screen))?;
     let waiting = (!waiting.is_empty()).then(|| waiting::table(&waiting, screen));
     section(
         screen,
@@ -79,26 +88,21 @@ async fn whole(reader: &RunReader, run: &RunId, screen: &Screen) -> Result<(), F
         "等待回答（innkeeper runs approve）",
         &waiting,
     )?;
-    let agents = agents::tree(&state.timeline(), screen);
+    let timeline = state.timeline();
+    let names = agents::names(&timeline);
+    let agents = agents::tree(&timeline, &names, screen);
     section(screen, "Agents", "智能体", &agents)?;
-    let names = agents::names(&state.timeline());
-    section(
-        screen,
-        "Turns",
-        "各轮",
-        &turn_table(&events, &names, screen),
-    )?;
-    section(
-        screen,
-        "Calls",
-        "调用",
-        &call_table(&events, &names, screen),
-    )?;
+    turns_and_calls(&happened, &names, screen)?;
     let (models, tools) = spending::tables(state.spent(), screen.lang);
     section(screen, "Models asked by", "谁询问了模型", &models)?;
     section(screen, "Tools", "工具", &tools)?;
     section(screen, "Files", "文件", &file_table(&state))?;
-    section(screen, "Published", "已发布", &commit_table(&state))?;
+    section(
+        screen,
+        "Published",
+        "已发布",
+        &commit_table(&state, &happened, screen),
+    )?;
     if let Some(answer) = answer(&state) {
         screen.text(&format!("\n{}\n{answer}", screen.pick("Answer", "回答")))?;
     }
@@ -115,9 +119,15 @@ async fn whole(reader: &RunReader, run: &RunId, screen: &Screen) -> Result<(), F
 /// Of a run of which only what happened is kept.
 async fn slim(reader: &RunReader, record: &RunRecord, screen: &Screen) -> Result<(), Failure> {
     let events = last_events(reader, &record.run_id, record).await?;
+    let undone = Undone::of(&events);
+    let happened = Happened {
+        events: &events,
+        undone: &undone,
+    };
     if screen.json {
         return screen.document(&json!({
-            "record": record, "turns": turns(&events), "calls": calls(&events),
+            "record": record, "rolledBack": undone.rollback(),
+            "turns": happened.turns(), "calls": happened.calls(),
         }));
     }
     let lang = screen.lang;
@@ -127,6 +137,9 @@ async fn slim(reader: &RunReader, record: &RunRecord, screen: &Screen) -> Result
     };
     row("run", "运行", record.run_id.as_str());
     row("status", "状态", status_word(record.status, lang));
+    if let Some(back) = undone.rollback() {
+        row("rolled back", "已退回", &back.told(lang));
+    }
     row("about", "内容", &record.title);
     let profile = record.profile_id.as_ref();
     row("profile", "配置", profile.map_or("", |id| id.as_str()));
@@ -137,24 +150,19 @@ async fn slim(reader: &RunReader, record: &RunRecord, screen: &Screen) -> Result
     row("events", "事件", &record.last_seq.to_string());
     row("workspace", "工作区", record.workspace_id.as_str());
     screen.table(&table)?;
-    let names = agents::named_in(&events);
-    section(
-        screen,
-        "Turns",
-        "各轮",
-        &turn_table(&events, &names, screen),
-    )?;
-    section(
-        screen,
-        "Calls",
-        "调用",
-        &call_table(&events, &names, screen),
-    )?;
+    turns_and_calls(&happened, &agents::named_in(&events), screen)?;
     screen.note(
         "This run was slimmed: what happened is kept; its requests, answers and files are not",
         "这次运行已精简：经过仍保留，请求、回答和文件已不在",
     );
     Ok(())
+}
+
+fn turns_and_calls(happened: &Happened<'_>, names: &Names, screen: &Screen) -> Result<(), Failure> {
+    let turns = happened.turn_table(names, screen);
+    section(screen, "Turns", "各轮", &turns)?;
+    let calls = happened.call_table(names, screen);
+    section(screen, "Calls", "调用", &calls)
 }
 
 fn section(
@@ -193,7 +201,12 @@ async fn last_events(
     Ok(all)
 }
 
-fn about(record: &RunRecord, state: &AgentRun, screen: &Screen) -> Table {
+fn about(
+    record: &RunRecord,
+    state: &AgentRun,
+    rollback: Option<&StandingRollback>,
+    screen: &Screen,
+) -> Table {
     let lang = screen.lang;
     let mut table = Table::plain().wrapped();
     let mut row = |english: &str, chinese: &str, value: &str| {
@@ -211,6 +224,11 @@ fn about(record: &RunRecord, state: &AgentRun, screen: &Screen) -> Table {
     if let Some(failure) = state.failure() {
         let why = format!("{} [{}]", in_words(&failure.message, lang), failure.code);
         row("failure", "原因", &why);
+    }
+    if let Some(back) = rollback {
+        let (told, way_out) = (back.told(lang), back.way_out(&record.run_id, lang));
+        let told = lang.pick(format!("{told}; {way_out}"), format!("{told}；{way_out}"));
+        row("rolled back", "已退回", &told);
     }
     row("about", "内容", &record.title);
     row("profile", "配置", state.created().profile_id.as_str());
@@ -246,83 +264,6 @@ fn about(record: &RunRecord, state: &AgentRun, screen: &Screen) -> Table {
     table
 }
 
-fn turns(events: &[RunEvent]) -> Vec<Json> {
-    let turns = events.iter().filter_map(|event| match &event.kind {
-        RunEventKind::ModelCompleted(turn) => Some(json!({
-            "round": turn.round,
-            "invocationId": turn.invocation_id,
-            "calls": turn.tool_call_count,
-            "words": turn.text_words,
-            "reasoningWords": turn.reasoning_words,
-            "narration": turn.narration,
-        })),
-        _ => None,
-    });
-    turns.collect()
-}
-
-fn turn_table(events: &[RunEvent], names: &Names, screen: &Screen) -> Option<Table> {
-    let headings = screen.pick(
-        ["AGENT", "ROUND", "CALLS", "WORDS", "SAID"],
-        ["智能体", "轮", "调用", "词数", "说了"],
-    );
-    let mut table = Table::new(names.without_agent(&headings));
-    let mut any = false;
-    for event in events {
-        if let RunEventKind::ModelCompleted(turn) = &event.kind {
-            any = true;
-            let row = [
-                names.of(event),
-                &turn.round.to_string(),
-                &turn.tool_call_count.to_string(),
-                &turn.text_words.to_string(),
-                turn.narration.as_deref().unwrap_or_default(),
-            ];
-            table.row(names.without_agent(&row).iter().copied());
-        }
-    }
-    any.then_some(table)
-}
-
-fn calls(events: &[RunEvent]) -> Vec<Json> {
-    let calls = events.iter().filter_map(|event| match &event.kind {
-        RunEventKind::ToolCallCompleted(call) | RunEventKind::ToolCallFailed(call) => {
-            Some(json!(call))
-        }
-        _ => None,
-    });
-    calls.collect()
-}
-
-fn call_table(events: &[RunEvent], names: &Names, screen: &Screen) -> Option<Table> {
-    let headings = screen.pick(
-        ["AGENT", "ROUND", "TOOL", "TOOK", "OUTCOME"],
-        ["智能体", "轮", "工具", "用时", "结果"],
-    );
-    let mut table = Table::new(names.without_agent(&headings));
-    let mut any = false;
-    for event in events {
-        let call = match &event.kind {
-            RunEventKind::ToolCallCompleted(call) | RunEventKind::ToolCallFailed(call) => call,
-            _ => continue,
-        };
-        any = true;
-        let outcome = match &call.error_code {
-            Some(code) => format!("{} [{code}]", complaint(call, screen.lang)),
-            None => screen.pick("ok", "成功").to_owned(),
-        };
-        let row = [
-            names.of(event),
-            &call.round.to_string(),
-            &call.name,
-            &duration(call.elapsed_ms),
-            &outcome,
-        ];
-        table.row(names.without_agent(&row).iter().copied());
-    }
-    any.then_some(table)
-}
-
 fn file_table(state: &AgentRun) -> Option<Table> {
     let mut table = Table::plain();
     for (path, file) in &state.workspace().files {
@@ -332,17 +273,26 @@ fn file_table(state: &AgentRun) -> Option<Table> {
     (!state.workspace().files.is_empty()).then_some(table)
 }
 
-fn commit_table(state: &AgentRun) -> Option<Table> {
+fn commit_table(state: &AgentRun, happened: &Happened<'_>, screen: &Screen) -> Option<Table> {
+    let mut commits: Vec<&Commit> = state.commits().chain(state.withdrawn_commits()).collect();
+    commits.sort_by_key(|commit| commit.asked_at);
     let mut table = Table::plain();
-    for commit in state.commits() {
+    for commit in &commits {
+        let is_undone = happened.undone.has_call(&commit.call, happened.events);
+        let standing = match (&commit.withdrawn, is_undone) {
+            (Some(_), _) => screen.pick("withdrawn", "已收回"),
+            (None, true) => screen.pick("stays published", "仍在发布"),
+            (None, false) => "",
+        };
         table.row([
             commit.message_id().unwrap_or_default(),
             &commit.path,
             &commit.mode,
             commit.checkpoint.as_str(),
+            standing,
         ]);
     }
-    (state.commit_count() > 0).then_some(table)
+    (!commits.is_empty()).then_some(table)
 }
 
 async fn turn(

@@ -1,6 +1,6 @@
 //! What is said of a run when it is over, or is left.
 
-use innkeeper_agent::instance::{RunReader, pending_at};
+use innkeeper_agent::instance::{RunReader, pending_at, pending_in};
 use innkeeper_agent::run::AgentRun;
 use innkeeper_protocol::event::{RunId, RunStatus};
 use serde_json::{Value as Json, json};
@@ -97,7 +97,7 @@ impl Summary {
         }
         parts.extend(spending::cost(spent.cost, spent.unpriced, lang));
         parts.push(duration(spent.worked_ms));
-        let waits = self.state.asking().next().is_some();
+        let waits = !pending_in(&self.state).is_empty();
         let look = match self.status() {
             _ if waits => format!("innkeeper runs approve {run}"),
             // Whoever did so knows why, and may be about to delete it.
@@ -131,7 +131,9 @@ impl Summary {
 
 /// What the model said last, where that is what the run was for.
 pub(super) fn answer(state: &AgentRun) -> Option<String> {
-    let is_answer = state.status() == RunStatus::Completed && state.commit_count() == 0;
+    // Of a complete run that can be gone on with, the end was taken back.
+    let is_complete = state.status() == RunStatus::Completed && !state.can_resume();
+    let is_answer = is_complete && state.commit_count() == 0;
     let turn = state.turn().filter(|_| is_answer)?;
     let text = turn.reply.read().response_text.trim().to_owned();
     (!text.is_empty()).then_some(text)

@@ -2,12 +2,12 @@
 //! streamed; elsewhere there are only lines, on standard error.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};
 
 use innkeeper_agent::run::TimelineProjection;
-use innkeeper_protocol::event::{InvocationId, ProfileId, RunEvent, RunEventKind};
+use innkeeper_protocol::event::{InvocationId, RunEvent, RunEventKind};
 
+use super::agents::{self, Names};
 use super::speech::Piece;
 use super::weave::{Thread, Weave};
 use super::words::{Line, Tone, line};
@@ -34,8 +34,8 @@ pub(super) struct Timeline {
     /// What the cursor stands behind.
     at: At,
     weave: Weave,
-    /// Agents that work for the one whose words are shown.
-    agents: HashMap<InvocationId, String>,
+    /// Who is at work in it.
+    names: Names,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Timeline {
             name: String::new(),
             at: At::LineStart,
             weave: Weave::default(),
-            agents: HashMap::new(),
+            names: Names::default(),
         }
     }
 
@@ -119,31 +119,22 @@ impl Timeline {
 
     /// Who is at work in the run already.
     pub(super) fn know(&mut self, agents: &TimelineProjection) {
-        for agent in agents
-            .invocations
-            .iter()
-            .filter(|agent| agent.kind == "subagent")
-        {
-            self.name_agent(&agent.invocation_id, &agent.profile_id);
-        }
+        self.names = agents::names(agents);
     }
 
-    fn name_agent(&mut self, agent: &InvocationId, profile: &ProfileId) {
-        let name = format!("  [{}] ", message(profile.as_str()));
-        self.agents.insert(agent.clone(), name);
+    /// Stands before what is told of one that works for the one whose words are shown.
+    pub(super) fn before(&self, agent: &InvocationId) -> Option<String> {
+        let name = self.names.at_task(agent)?;
+        Some(format!("  [{}] ", message(name)))
     }
 
     pub(super) fn event(&mut self, event: &RunEvent) {
-        if let RunEventKind::AgentInvocationCreated(created) = &event.kind
-            && created.kind == "subagent"
-        {
-            self.name_agent(&created.invocation_id, &created.profile_id);
-        }
-        let Some(line) = line(event, self.screen.lang) else {
+        self.names.hear(event);
+        let Some(line) = line(event, &self.names, self.screen.lang) else {
             return;
         };
         let scope = event.scope.as_ref();
-        let agent = scope.and_then(|scope| self.agents.get(&scope.invocation_id).cloned());
+        let agent = scope.and_then(|scope| self.before(&scope.invocation_id));
         let is_shown = match (self.way, &event.kind) {
             (Way::Silent, _) => false,
             (Way::Live | Way::Woven, RunEventKind::ModelCompleted(_)) if agent.is_some() => true,
@@ -175,13 +166,19 @@ impl Timeline {
 
     /// A remark of ours.
     pub(super) fn remark(&mut self, english: &str, chinese: &str) {
+        self.remark_on(&InvocationId::root(), english, chinese);
+    }
+
+    /// The same on what an agent does.
+    pub(super) fn remark_on(&mut self, agent: &InvocationId, english: &str, chinese: &str) {
         if self.way != Way::Silent {
             let line = Line {
                 sign: "·",
                 tone: Tone::Warning,
                 text: self.screen.pick(english, chinese).to_owned(),
             };
-            self.line("", &line);
+            let agent = self.before(agent);
+            self.line(agent.as_deref().unwrap_or_default(), &line);
         }
     }
 

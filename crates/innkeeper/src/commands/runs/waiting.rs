@@ -99,8 +99,11 @@ pub(super) async fn meant(
     given: Option<&str>,
 ) -> Result<(CallId, Option<String>), Failure> {
     if given.is_none() && runtime.record(run).await?.status.is_terminal() {
-        let run = run.to_string();
-        return Err(RunFault::Over { run }.into());
+        return Err(RunFault::NothingWaits {
+            run: run.to_string(),
+            why: Some(Said::new("it is over", "它已经结束")),
+        }
+        .into());
     }
     let (state, now) = (runtime.reader().state(run).await?, Timestamp::now());
     let (waiting, asked) = (pending_at(&state, now), asked_in(&state));

@@ -1,10 +1,11 @@
 //! What happens in a run, in a line for people. The names of the journal stay in `--json`.
 
 use innkeeper_protocol::ErrorCode;
-use innkeeper_protocol::event::{RunEvent, RunEventKind, RunStatus, ToolCallEnded};
+use innkeeper_protocol::event::{RunEvent, RunEventKind, RunStatus, TaskChanged, ToolCallEnded};
 use jiff::Timestamp;
 
-use crate::failure::in_words;
+use super::agents::Names;
+use crate::failure::{Said, in_words};
 use crate::lang::Lang;
 use crate::visible::visible;
 
@@ -117,7 +118,7 @@ fn plural(is_one: bool, one: &'static str, many: &'static str) -> &'static str {
 pub(super) fn complaint(call: &ToolCallEnded, lang: Lang) -> String {
     let said = call.message.as_deref().unwrap_or_default().trim();
     if !said.is_empty() {
-        return said.to_owned();
+        return Said::of(said).pick(lang).to_owned();
     }
     let code = call.error_code.as_deref().unwrap_or_default();
     match code == ErrorCode::ToolUnknown.as_str() {
@@ -129,9 +130,15 @@ pub(super) fn complaint(call: &ToolCallEnded, lang: Lang) -> String {
 }
 
 /// What a person is told of an event; nothing of those that only programs need.
-pub(super) fn line(event: &RunEvent, lang: Lang) -> Option<Line> {
+pub(super) fn line(event: &RunEvent, names: &Names, lang: Lang) -> Option<Line> {
     use RunEventKind as Kind;
     use Tone::{Bad, Good, Plain, Quiet, Warning};
+
+    let who = |task: &TaskChanged| {
+        let name = task.child_invocation_id.as_ref();
+        let name = name.and_then(|id| names.called(id));
+        name.unwrap_or(task.target_profile_id.as_str()).to_owned()
+    };
 
     match &event.kind {
         Kind::ProfileResolved(profile) => Line::new(
@@ -139,7 +146,10 @@ pub(super) fn line(event: &RunEvent, lang: Lang) -> Option<Line> {
             Quiet,
             lang.pick(
                 format!("profile {} ({})", profile.profile_id, profile.source),
-                format!("配置 {}（{}）", profile.profile_id, profile.source),
+                match profile.source.as_str() {
+                    "built_in" => format!("配置 {}（内置）", profile.profile_id),
+                    source => format!("配置 {}（{source}）", profile.profile_id),
+                },
             ),
         ),
         Kind::ContextAssembled(context) => {
@@ -264,7 +274,11 @@ pub(super) fn line(event: &RunEvent, lang: Lang) -> Option<Line> {
             Bad,
             lang.pick(
                 format!("{} was not published: {}", commit.path, commit.message),
-                format!("{} 未能发布：{}", commit.path, commit.message),
+                format!(
+                    "{} 未能发布：{}",
+                    commit.path,
+                    in_words(&commit.message, lang)
+                ),
             ),
         ),
         Kind::UserGuidanceSubmitted(guidance) => Line::new(
@@ -308,7 +322,9 @@ pub(super) fn line(event: &RunEvent, lang: Lang) -> Option<Line> {
                 format!("为以后的运行保留了 {} 个文件", kept.change_count),
             ),
         ),
-        Kind::PersistentChangesCommitFailed(failed) => Line::new("✗", Bad, failed.message.clone()),
+        Kind::PersistentChangesCommitFailed(failed) => {
+            Line::new("✗", Bad, in_words(&failed.message, lang))
+        }
         Kind::RunCancelRequested => {
             Line::new("·", Quiet, lang.pick("is to be cancelled", "将被取消"))
         }
@@ -349,8 +365,9 @@ pub(super) fn line(event: &RunEvent, lang: Lang) -> Option<Line> {
             }
         }
         Kind::AgentDelegateStarted(given) => {
-            let title = given.extra.get("title").and_then(|title| title.as_str());
-            let (agent, title) = (&given.target_profile_id, title.unwrap_or_default());
+            let told = |name: &str| given.extra.get(name).and_then(|told| told.as_str());
+            let title = told("title").unwrap_or_default();
+            let agent = told("workspaceKey").unwrap_or(given.target_profile_id.as_str());
             let said = lang.pick(
                 format!("a task for {agent}: {title}"),
                 format!("委派给 {agent} 的任务：{title}"),
@@ -358,7 +375,7 @@ pub(super) fn line(event: &RunEvent, lang: Lang) -> Option<Line> {
             Line::new("⇢", Plain, said)
         }
         Kind::AgentTaskCompleted(task) => {
-            let agent = &task.target_profile_id;
+            let agent = who(task);
             let said = lang.pick(
                 format!("{agent} has returned"),
                 format!("{agent} 已交回结果"),
@@ -366,12 +383,12 @@ pub(super) fn line(event: &RunEvent, lang: Lang) -> Option<Line> {
             Line::new("⇠", Good, said)
         }
         Kind::AgentTaskFailed(task) | Kind::AgentTaskCancelled(task) => {
-            let agent = &task.target_profile_id;
+            let agent = who(task);
             let why = task
                 .error
                 .as_ref()
                 .and_then(|error| error["message"].as_str());
-            let why = why.unwrap_or_default();
+            let why = in_words(why.unwrap_or_default(), lang);
             let said = lang.pick(
                 format!("the task of {agent} came to nothing: {why}"),
                 format!("{agent} 的任务没有完成：{why}"),
@@ -387,7 +404,7 @@ pub(super) fn line(event: &RunEvent, lang: Lang) -> Option<Line> {
             Line::new("⇒", Plain, said)
         }
         Kind::StateUpdated(state) => {
-            let (version, paths) = (state.version, state.paths.join(", "));
+            let (version, paths) = (state.version, visible(&state.paths.join(", ")));
             let said = match state.scope.as_str() {
                 "world" => lang.pick(
                     format!("world state, version {version}: {paths}"),

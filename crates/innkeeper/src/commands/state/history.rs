@@ -12,6 +12,7 @@ use crate::output::Screen;
 use crate::platform::open_store_to_read;
 use crate::runtime::block_on;
 use crate::table::Table;
+use crate::visible::{self, visible};
 
 /// Characters of a value in a line.
 const VALUE_CHARS: usize = 40;
@@ -60,18 +61,11 @@ pub(super) fn run(args: &StateHistoryArgs, home: &Home, screen: &Screen) -> Resu
 fn line(change: &innkeeper_agent::state::StateChange) -> String {
     let short = |value: &Option<serde_json::Value>| match value {
         None => "-".to_owned(),
-        Some(value) => {
-            let text = value.to_string();
-            let mut shown: String = text.chars().take(VALUE_CHARS).collect();
-            if text.chars().nth(VALUE_CHARS).is_some() {
-                shown.push('…');
-            }
-            shown
-        }
+        Some(value) => visible::json_beginning(value, VALUE_CHARS),
     };
     let path = match change.path.as_str() {
-        "" => "/",
-        path => path,
+        "" => "/".to_owned(),
+        path => visible(path),
     };
     match change.cut {
         true => format!("{path}: …"),

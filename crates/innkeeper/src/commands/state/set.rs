@@ -18,6 +18,7 @@ use crate::home::Home;
 use crate::output::Screen;
 use crate::platform::open_store;
 use crate::runtime::block_on;
+use crate::visible::visible;
 
 pub(super) fn run(args: &StateSetArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
     let value = args.value.as_deref().map(|text| {
@@ -36,7 +37,7 @@ pub(super) fn run(args: &StateSetArgs, home: &Home, screen: &Screen) -> Result<E
         screen.document(&updated)?;
         return Ok(Ended::Done);
     }
-    let (version, paths) = (updated.version, updated.paths.join(", "));
+    let (version, paths) = (updated.version, visible(&updated.paths.join(", ")));
     match updated.paths.is_empty() {
         true => screen.note(
             &format!("It was so already, at version {version}"),

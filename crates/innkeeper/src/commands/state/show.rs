@@ -13,6 +13,7 @@ use crate::home::Home;
 use crate::output::Screen;
 use crate::platform::open_store_to_read;
 use crate::runtime::block_on;
+use crate::visible;
 
 pub(super) fn run(args: &StateShowArgs, home: &Home, screen: &Screen) -> Result<Ended, Failure> {
     let path = StatePath::parse(args.path.as_deref().unwrap_or_default()).map_err(failed)?;
@@ -32,7 +33,7 @@ pub(super) fn run(args: &StateShowArgs, home: &Home, screen: &Screen) -> Result<
             format!("World, version {version}"),
             format!("世界状态，版本 {version}"),
         ))?;
-        screen.indented(&world["value"])?;
+        screen.text(&visible::json(&world["value"]))?;
     }
     for state in shown["private"].as_array().into_iter().flatten() {
         let (profile, version) = (state["profileId"].as_str(), &state["version"]);
@@ -41,7 +42,7 @@ pub(super) fn run(args: &StateShowArgs, home: &Home, screen: &Screen) -> Result<
             format!("Private state of {profile}, version {version}"),
             format!("{profile} 的私有状态，版本 {version}"),
         ))?;
-        screen.indented(&state["value"])?;
+        screen.text(&visible::json(&state["value"]))?;
     }
     Ok(Ended::Done)
 }

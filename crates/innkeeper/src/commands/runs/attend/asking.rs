@@ -152,7 +152,8 @@ impl Attendant<'_> {
         let with = asked.question.as_deref().map(question::in_short);
         let with = with.filter(|with| !with.is_empty());
         let with = with.map(|with| format!(" {with}")).unwrap_or_default();
-        self.timeline.remark(
+        self.timeline.remark_on(
+            &asked.invocation_id,
             &format!(
                 "{name}{with} waits for approval: innkeeper runs approve {run} {call}, or --deny"
             ),
@@ -170,7 +171,8 @@ impl Attendant<'_> {
         };
         self.timeline.end_line();
         let call = asked.call_id.clone();
-        let name = self.timeline.name().to_owned();
+        let agent = self.timeline.before(&asked.invocation_id);
+        let name = format!("{}{}", self.timeline.name(), agent.unwrap_or_default());
         let complaint = self.questions.complaint.take();
         let asking = question::ask(asked, name, complaint, self.screen.lang);
         self.questions.asked = Some((call, Box::pin(asking)));
