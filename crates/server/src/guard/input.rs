@@ -1,12 +1,16 @@
 //! Path, query and body of a request, and what is wrong with them: one message that names the place.
 
+use std::fmt;
+use std::marker::PhantomData;
+
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use innkeeper_protocol::ErrorCode;
-use serde::de::DeserializeOwned;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
 
 use crate::app::App;
 use crate::problem::Problem;
@@ -43,9 +47,32 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
         match Json::from_request(request, app).await {
-            Ok(Json(value)) => Ok(Self(value)),
+            Ok(Json(AnObject(value))) => Ok(Self(value)),
             Err(error) => Err(no_json(&error, app.options.bounds.body_bytes)),
         }
+    }
+}
+
+/// A list would be taken for the fields in their order, which nobody has described.
+struct AnObject<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for AnObject<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Fields<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+            type Value = T;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map))
+            }
+        }
+
+        from.deserialize_map(Fields(PhantomData)).map(Self)
     }
 }
 
