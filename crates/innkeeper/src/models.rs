@@ -55,6 +55,16 @@ impl HouseModels {
         reports: Option<Arc<dyn ReportSink>>,
     ) -> Result<Self, Failure> {
         let client = HttpClient::new().map_err(|error| ModelFault::failed(&error))?;
+        Self::open_with(home, settings, reports, client)
+    }
+
+    /// Over connections that are there already. Blocks.
+    pub(crate) fn open_with(
+        home: &Home,
+        settings: &ModelSettings,
+        reports: Option<Arc<dyn ReportSink>>,
+        client: HttpClient,
+    ) -> Result<Self, Failure> {
         let (providers, problems) = providers(home);
         let keys = Keys::open(home);
         let mut channels = Vec::new();

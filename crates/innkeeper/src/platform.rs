@@ -10,7 +10,7 @@ use innkeeper_agent::{
     AgentRuntime, EngineModels, chat, delegation, recall, skills, state, workspace,
 };
 use innkeeper_engine::{EngineOptions, ExecutionEngine, NodeManager};
-use innkeeper_models::Models;
+use innkeeper_models::{HttpClient, Models};
 use innkeeper_protocol::Locale;
 use innkeeper_protocol::event::RunId;
 use innkeeper_sandbox::{Sandbox, SandboxOptions};
@@ -40,6 +40,7 @@ pub(crate) struct Platform {
     pub(crate) retention: RetentionSettings,
     home: Home,
     workspaces: Workspaces,
+    client: HttpClient,
     /// What its models have used.
     pub(crate) tally: Arc<Tally>,
     /// Why the rehearsal answers where no model is named, if that may surprise.
@@ -70,6 +71,7 @@ impl Platform {
         let tally = Arc::new(Tally::default());
         let models = HouseModels::open(home, &settings.models, Some(tally.clone()))?;
         let not_ready = models.not_ready_note();
+        let client = models.client.clone();
         let store = open_store(home).await?;
         let tools = ToolManager::new(Parts {
             files: files.clone(),
@@ -126,6 +128,7 @@ impl Platform {
             retention: settings.retention,
             home: home.clone(),
             workspaces,
+            client,
             tally,
             not_ready,
         })
@@ -161,6 +164,7 @@ impl Platform {
                 home: self.home.clone(),
                 tally: self.tally.clone(),
                 tools: self.tools.clone(),
+                client: self.client.clone(),
             }),
         }
     }

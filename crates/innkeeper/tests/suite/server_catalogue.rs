@@ -443,6 +443,9 @@ fn channels_are_made_tested_and_removed_and_keys_are_never_told() {
         &json!({ "model": "nope/nope" }),
     );
     assert_eq!(unknown.status, 400, "{}", unknown.body);
+    // A list is not taken for the fields in their order.
+    let list = served.post("/api/v1/models/test", &token, &json!([null, null]));
+    assert_eq!(list.status, 400, "{}", list.body);
     assert!(
         served
             .get("/api/v1/models/providers", &token)

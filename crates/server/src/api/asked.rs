@@ -43,6 +43,17 @@ pub(super) fn limit(asked: Option<u32>, usual: u32, most: u32) -> Result<usize, 
     }
 }
 
+/// Numbers that every program can read.
+const MOST: u64 = (1 << 53) - 1;
+
+/// The number of something in a row.
+pub(super) fn number(of: &str, asked: Option<u64>) -> Result<Option<u64>, Problem> {
+    match asked {
+        Some(number) if number > MOST => Err(wrong(format!("{of}: at most {MOST}"))),
+        asked => Ok(asked),
+    }
+}
+
 pub(super) fn wait(millis: Option<u64>) -> Result<Duration, Problem> {
     let wait = Duration::from_millis(millis.unwrap_or_default());
     match wait <= MAX_WAIT {

@@ -9,7 +9,7 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::asked::{limit, wrong};
+use super::asked::{limit, number, wrong};
 use super::shapes::audit as shape;
 use crate::app::App;
 use crate::auth::MayRead;
@@ -36,9 +36,9 @@ struct Query {
     source: Option<String>,
     project: Option<String>,
     run: Option<String>,
-    #[param(value_type = Option<shape::Outcome>, inline)]
+    #[param(value_type = Option<shape::AuditOutcome>, inline)]
     outcome: Option<String>,
-    #[param(value_type = Option<shape::Decision>, inline)]
+    #[param(value_type = Option<shape::AuditDecision>, inline)]
     decision: Option<String>,
     /// At or after.
     #[param(format = DateTime)]
@@ -49,6 +49,7 @@ struct Query {
     /// Somewhere in the arguments, as they are written in JSON.
     text: Option<String>,
     /// Only smaller numbers: the next page.
+    #[param(maximum = 9007199254740991u64)]
     before: Option<u64>,
     #[param(minimum = 1, maximum = 500)]
     limit: Option<u32>,
@@ -81,7 +82,7 @@ async fn list(may: MayRead, QueryOf(query): QueryOf<Query>) -> Result<Json<Page>
         since: time("since", query.since)?,
         until: time("until", query.until)?,
         text: query.text,
-        before: query.before,
+        before: number("before", query.before)?,
         // One more, to see whether there are more.
         limit: Some(limit + 1),
     };

@@ -82,8 +82,8 @@ async fn add(
     Ok((StatusCode::CREATED, Json(added)))
 }
 
-#[utoipa::path(get, path = "/api/v1/models/channels/{name}", tag = "models", operation_id = "readChannel",
-    params(("name" = String, Path)), responses((status = 200, body = ChannelAbout), Problem))]
+#[utoipa::path(get, path = "/api/v1/models/channels/{channel}", tag = "models", operation_id = "readChannel",
+    params(("channel" = String, Path)), responses((status = 200, body = ChannelAbout), Problem))]
 async fn read(may: MayRead, PathOf(name): PathOf<String>) -> Result<Json<ChannelAbout>, Problem> {
     Ok(Json(find(&may.house, &name).await?))
 }
@@ -103,8 +103,8 @@ struct Keep {
 }
 
 /// With its key, unless that is to stay or another channel uses it.
-#[utoipa::path(delete, path = "/api/v1/models/channels/{name}", tag = "models", operation_id = "removeChannel",
-    params(("name" = String, Path), Keep), responses((status = 204), Problem))]
+#[utoipa::path(delete, path = "/api/v1/models/channels/{channel}", tag = "models", operation_id = "removeChannel",
+    params(("channel" = String, Path), Keep), responses((status = 204), Problem))]
 async fn remove(
     _may: MayAdmin,
     own: MayRead,
@@ -127,8 +127,8 @@ struct Key {
 }
 
 /// Another key in the place of the one that is kept for the channel. It is never told again.
-#[utoipa::path(put, path = "/api/v1/models/channels/{name}/key", tag = "models", operation_id = "setChannelKey",
-    params(("name" = String, Path)), request_body = Key, responses((status = 204), Problem))]
+#[utoipa::path(put, path = "/api/v1/models/channels/{channel}/key", tag = "models", operation_id = "setChannelKey",
+    params(("channel" = String, Path)), request_body = Key, responses((status = 204), Problem))]
 async fn set_key(
     _may: MayAdmin,
     own: MayRead,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use innkeeper_models::provider::Provider;
-use innkeeper_models::{KeyRef, Message, ModelEvent, ModelRequest, Usage};
+use innkeeper_models::{HttpClient, KeyRef, Message, ModelEvent, ModelRequest, Usage};
 use innkeeper_protocol::ErrorCode;
 use innkeeper_server::{
     ModelAnswer, ModelDesk, ModelList, ModelProblem, ModelQuestion, ModelUse, NewChannel, Problem,
@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::add::{Key, bare, models, new_key, reference};
 use super::file::{self, Addition, NewKey};
-use super::{find, list, open, read_settings};
+use super::{find, list, read_settings};
 use crate::failure::{Failure, ModelFault, message};
 use crate::home::Home;
 use crate::lang::Lang;
@@ -33,6 +33,8 @@ pub(crate) struct HouseDesk {
     pub(crate) home: Home,
     pub(crate) tally: Arc<Tally>,
     pub(crate) tools: ToolManager,
+    /// The one of the house, so that connections are shared.
+    pub(crate) client: HttpClient,
 }
 
 impl HouseDesk {
@@ -49,7 +51,9 @@ impl HouseDesk {
     }
 
     fn opened(&self) -> Result<HouseModels, Failure> {
-        open(&self.home, Some(self.tally.clone()))
+        let settings = read_settings(&self.home)?.models;
+        let reports = Some(self.tally.clone() as Arc<_>);
+        HouseModels::open_with(&self.home, &settings, reports, self.client.clone())
     }
 
     /// A new key is hidden from now on, wherever it may turn up.

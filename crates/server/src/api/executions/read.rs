@@ -10,7 +10,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::about::{About, find};
-use crate::api::asked::{limit, wait};
+use crate::api::asked::{limit, number, wait};
 use crate::api::shapes::workflows as shape;
 use crate::app::App;
 use crate::auth::{MayRead, MayRun};
@@ -105,6 +105,7 @@ async fn cancel(may: MayRun, PathOf(id): PathOf<String>) -> Result<Json<About>, 
 #[into_params(parameter_in = Query)]
 struct After {
     /// The first ones after this number.
+    #[param(maximum = 9007199254740991u64)]
     after_seq: Option<u64>,
     #[param(minimum = 1, maximum = 500)]
     limit: Option<u32>,
@@ -130,7 +131,8 @@ async fn events(
     QueryOf(query): QueryOf<After>,
 ) -> Result<Json<Events>, Problem> {
     let limit = limit(query.limit, USUAL, MOST)?;
+    let after = number("afterSeq", query.after_seq)?;
     let execution = find(&may.house, &id)?;
-    let (missed, events) = execution.events(query.after_seq.unwrap_or_default(), limit);
+    let (missed, events) = execution.events(after.unwrap_or_default(), limit);
     Ok(Json(Events { events, missed }))
 }

@@ -13,6 +13,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::about::find;
+use crate::api::asked::number;
 use crate::app::App;
 use crate::auth::{MayRead, TokenWatch};
 use crate::executions::{Followed, Follower};
@@ -29,6 +30,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[into_params(parameter_in = Query)]
 struct Query {
     /// Only later ones; `Last-Event-ID` wins.
+    #[param(maximum = 9007199254740991u64)]
     after_seq: Option<u64>,
 }
 
@@ -44,10 +46,11 @@ async fn follow(
     QueryOf(query): QueryOf<Query>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
+    let asked = number("afterSeq", query.after_seq)?;
     let execution = find(&may.house, &id)?;
     let last = headers.get("last-event-id");
     let last = last.and_then(|last| last.to_str().ok()?.parse().ok());
-    let after = last.or(query.after_seq).unwrap_or_default();
+    let after = last.or(asked).unwrap_or_default();
     let told = Told {
         _held: app.figures.subscriptions.hold(),
         follower: execution.follow(after),

@@ -6,8 +6,7 @@ use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-#[schema(as = AuditOutcome)]
-pub(crate) enum Outcome {
+pub(crate) enum AuditOutcome {
     Success,
     Error,
     Denied,
@@ -19,8 +18,7 @@ pub(crate) enum Outcome {
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-#[schema(as = AuditDecision)]
-pub(crate) enum Decision {
+pub(crate) enum AuditDecision {
     Allow,
     Ask,
     Deny,
@@ -46,13 +44,13 @@ struct AuditRecord {
     source: String,
     /// Without secrets.
     arguments: Json,
-    outcome: Outcome,
+    outcome: AuditOutcome,
     #[serde(skip_serializing_if = "Option::is_none")]
     error_code: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
     duration_us: u64,
-    decision: Decision,
+    decision: AuditDecision,
     #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<String>,
     /// `once`, `run`, `always`, `person`.

@@ -6,8 +6,7 @@ use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-#[schema(as = ObservationOutcome)]
-enum Outcome {
+enum ObservationOutcome {
     Success,
     Error,
     /// A person or a rule said no. Nothing was done.
@@ -53,7 +52,7 @@ pub(crate) struct Observation {
     /// The task that ran it in the background.
     #[serde(skip_serializing_if = "Option::is_none")]
     task: Option<String>,
-    outcome: Outcome,
+    outcome: ObservationOutcome,
     /// Of a success.
     #[schema(required = false)]
     result: Json,

@@ -16,7 +16,7 @@ use utoipa_axum::routes;
 
 use super::about::About;
 use super::library::find;
-use crate::api::asked::{blocking, limit, scope};
+use crate::api::asked::{blocking, limit, scope, wrong};
 use crate::app::App;
 use crate::auth::MayRead;
 use crate::guard::{PathOf, QueryOf};
@@ -24,6 +24,7 @@ use crate::problem::Problem;
 
 const USUAL: u32 = 100;
 const MOST: u32 = 500;
+const FURTHEST: usize = 1_000_000;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -38,6 +39,7 @@ struct Query {
     /// `default` if nothing is said.
     project: Option<String>,
     /// So many are left out: the next page.
+    #[param(maximum = 1000000)]
     offset: Option<u32>,
     #[param(minimum = 1, maximum = 500)]
     limit: Option<u32>,
@@ -59,6 +61,9 @@ struct Page {
 async fn list(may: MayRead, QueryOf(query): QueryOf<Query>) -> Result<Json<Page>, Problem> {
     let limit = limit(query.limit, USUAL, MOST)?;
     let offset = query.offset.unwrap_or_default() as usize;
+    if offset > FURTHEST {
+        return Err(wrong(format!("offset: at most {FURTHEST}")));
+    }
     let scope = scope(query.project)?;
     let service = may.house.workflows.clone();
     let all = blocking(move || About::all(&service.look(Some(&scope)))).await?;
