@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-faults test-real-model test-server bench fuzz fmt lint
+.PHONY: help setup run test openapi test-faults test-real-model test-server bench fuzz fmt lint
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,6 +15,9 @@ run: ## Build, and show what it does: a reply read, calls run, an agent at work
 
 test: ## Everything that must hold: format, licences, lints, tests
 	@scripts/test.sh
+
+openapi: ## Write the description of the API anew (crates/server/openapi.json)
+	@scripts/openapi.sh
 
 test-faults: ## Kill a run at every record of its journal, fill its disk, cut its files (some minutes)
 	@scripts/faults.sh

@@ -34,6 +34,7 @@ mod runs_terminal;
 mod runs_undo;
 mod server;
 mod server_attacks;
+mod server_bounds;
 mod server_catalogue;
 mod server_chats;
 mod server_live;

@@ -40,6 +40,21 @@ impl Socket {
         self.inner.send(Message::Text(text.into())).unwrap();
     }
 
+    pub(crate) fn send_raw(&mut self, message: Message) {
+        self.inner.send(message).unwrap();
+    }
+
+    /// The code with which the other end closes.
+    pub(crate) fn closed(&mut self) -> Option<u16> {
+        loop {
+            match self.inner.read() {
+                Ok(Message::Close(frame)) => return frame.map(|frame| frame.code.into()),
+                Ok(_) => {}
+                Err(_) => return None,
+            }
+        }
+    }
+
     fn read(&mut self) -> Value {
         loop {
             match self.inner.read().unwrap() {

@@ -85,6 +85,10 @@ pub(crate) fn router(app: App) -> Router {
         .with_state(app)
 }
 
+#[cfg(test)]
+#[path = "description_tests.rs"]
+mod description_tests;
+
 /// What anybody may ask who reaches the server under its name.
 fn open() -> OpenApiRouter<App> {
     OpenApiRouter::new()
