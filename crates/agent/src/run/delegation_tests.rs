@@ -408,7 +408,7 @@ fn a_cancelled_task_is_over_at_once_and_its_agent_when_it_has_stopped() {
     let Outcome::Cancelled { reason } = &scene.run.arrived()[0].outcome else {
         panic!("another outcome");
     };
-    assert!(reason.ends_with("cancelled: a person ended it"), "{reason}");
+    assert!(reason.contains("cancelled: a person ended it"), "{reason}");
 }
 
 #[test]
