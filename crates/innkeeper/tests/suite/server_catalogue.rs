@@ -227,7 +227,7 @@ fn a_task_is_begun_waited_for_and_cancelled() {
 #[test]
 fn whoever_goes_away_cancels_what_they_began() {
     let house = House::new();
-    sleeper(&house);
+    let pipe = sleeper(&house);
     let served = Served::start(&house, &[]);
     let token = served.token();
     let body = json!({ "tool": "Sleeper.Sleep" }).to_string();
@@ -238,12 +238,10 @@ fn whoever_goes_away_cancels_what_they_began() {
         body.len()
     );
     stream.write_all(request.as_bytes()).unwrap();
-    let task = loop {
-        let listed = served.get("/api/v1/tasks", &token).json();
-        if let Some(id) = listed["tasks"][0]["taskId"].as_str() {
-            break id.to_owned();
-        }
-    };
+    // Opened for writing once the script reads: then it is at work.
+    let _writing = std::fs::File::options().write(true).open(pipe).unwrap();
+    let listed = served.get("/api/v1/tasks", &token).json();
+    let task = listed["tasks"][0]["taskId"].as_str().unwrap().to_owned();
     drop(stream);
     let ended = served
         .get(&format!("/api/v1/tasks/{task}?waitMs=30000"), &token)
