@@ -1,4 +1,3 @@
-use innkeeper_protocol::event::RunEventKind;
 use serde_json::json;
 
 use super::*;
@@ -8,20 +7,14 @@ fn at() -> Timestamp {
 }
 
 fn commit(run: &str, id: &str, mode: &str, generation_type: &str) -> ChatCommitRequested {
-    let told = json!({
-        "type": "chat_commit_requested",
-        "payload": {
-            "commitId": id, "invocationId": "inv_root", "callId": "c", "runId": run,
-            "workspaceId": "w", "stableChatId": "chat", "chatRef": null,
-            "generationType": generation_type, "profileId": "p", "persistBaseStateId": null,
-            "path": "output/main.md", "mode": mode, "reason": null, "chars": 1, "words": 1,
-            "sha256": "s", "checkpointId": format!("cp_{id}"),
-        },
-    });
-    match serde_json::from_value::<RunEventKind>(told) {
-        Ok(RunEventKind::ChatCommitRequested(commit)) => commit,
-        other => panic!("{other:?}"),
-    }
+    serde_json::from_value(json!({
+        "commitId": id, "invocationId": "inv_root", "callId": "c", "runId": run,
+        "workspaceId": "w", "stableChatId": "chat", "chatRef": null,
+        "generationType": generation_type, "profileId": "p", "persistBaseStateId": null,
+        "path": "output/main.md", "mode": mode, "reason": null, "chars": 1, "words": 1,
+        "sha256": "s", "checkpointId": format!("cp_{id}"),
+    }))
+    .unwrap()
 }
 
 struct Chat(Vec<Json>);
