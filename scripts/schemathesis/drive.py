@@ -6,6 +6,7 @@ Usage: drive.py PATH-OF-INNKEEPER [further words for `schemathesis run`]
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -36,6 +37,26 @@ NEVER_SUCCEEDS = {
 }
 
 
+PLUGIN = """name: seeded
+version: "1.0.0"
+description: Greets.
+tools:
+  entry: ./tools
+configOptions:
+  - key: city
+    type: string
+    label: City
+    description: Where it is.
+    defaultValue: Bern
+"""
+TOOL = {
+    "id": "Greet",
+    "description": "Greets.",
+    "implementation": {"type": "script", "command": "./greet.sh"},
+    "parameters": {"type": "object", "properties": {}},
+}
+
+
 class Inn:
     """The server, its home, and one who may do everything."""
 
@@ -45,6 +66,12 @@ class Inn:
         self.home.mkdir()
         shutil.copy(HERE / "model.yaml", self.home)
         (self.home / "innkeeper.toml").write_text('[models]\nrehearsal = "model.yaml"\n')
+        plugin = self.home / "plugins" / "seeded"
+        (plugin / "tools").mkdir(parents=True)
+        (plugin / "plugin.yaml").write_text(PLUGIN)
+        (plugin / "tools" / "greet.tool.json").write_text(json.dumps(TOOL))
+        (plugin / "greet.sh").write_text('#!/bin/sh\necho "{}"\n')
+        (plugin / "greet.sh").chmod(0o755)
         # Before it is served: then nobody has to say that the letter was published.
         for _ in range(2):
             self.run("run", "default-writer", "write a letter")
@@ -80,7 +107,18 @@ class Inn:
         if body is not None:
             request.add_header("Content-Type", "application/json")
         with urllib.request.urlopen(request, timeout=60) as answer:
-            return json.load(answer)
+            text = answer.read()
+            return json.loads(text) if text else None
+
+    def knock(self, method, path, token):
+        request = urllib.request.Request(self.url + path, method=method)
+        if token is not None:
+            request.add_header("Authorization", f"Bearer {token}")
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status
+        except urllib.error.HTTPError as refused:
+            return refused.code
 
     def has_command(self, name):
         try:
@@ -124,6 +162,21 @@ def configuration(seeded):
     for number, values in enumerate(known.values()):
         lines += [f"[dictionaries.known-{number}]", f"values = {json.dumps(values)}"]
     return "\n".join(lines) + "\n"
+
+
+def check_doors(inn, described):
+    """Nobody comes in without a token, or with a wrong one; too many wrong ones are told to wait."""
+    wrong = []
+    for path, methods in described["paths"].items():
+        for method, operation in methods.items():
+            if not operation.get("security"):
+                continue
+            place = re.sub(r"{[^}]*}", "x", path)
+            for token, right in ((None, {401}), ("ink_nobody_nothing", {401, 429})):
+                status = inn.knock(method.upper(), place, token)
+                if status not in right:
+                    wrong.append(f"{method.upper()} {path} with the token {token}: {status}")
+    return wrong
 
 
 def count(described):
@@ -180,7 +233,7 @@ def main():
             )
             counted = json.loads(tally.read_text(encoding="utf-8")) if tally.exists() else {}
             # Whoever says which ones to ask wants no others.
-            wrong = [] if words else check_tally(described, counted)
+            wrong = [] if words else check_doors(inn, described) + check_tally(described, counted)
             lived = inn.process.poll() is None
         finally:
             code = inn.stop()

@@ -44,6 +44,16 @@ def another_channel():
     return name
 
 
+def another_profile():
+    profile = ask("GET", "/api/v1/profiles/default-writer")
+    profile["id"] = f"spare-{time.monotonic_ns()}"
+    saved = requests.put(
+        f"{URL}/api/v1/profiles/{profile['id']}", json=profile, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=20
+    )
+    saved.raise_for_status()
+    return profile["id"]
+
+
 def another_question():
     """A run that waits for a person, and the call that it asks for."""
     run = another_run("ask for leave")
@@ -88,8 +98,10 @@ def before_call(_context, case, **_):
         path["runId"] = another_run()
     if name == "deleteChat" and path.get("chatId") in kept("chat"):
         path["chatId"] = ask("POST", "/api/v1/chats", {})["chatId"]
-    if name == "removeChannel" and path.get("name") in kept("channel"):
-        path["name"] = another_channel()
+    if name == "removeChannel" and path.get("channel") in kept("channel"):
+        path["channel"] = another_channel()
+    if name == "deleteProfile" and path.get("profileId") == "seeded":
+        path["profileId"] = another_profile()
     if name == "approveToolCall" and path.get("callId") in kept("call"):
         path["runId"], path["callId"] = another_question()
         # What is always allowed is never asked again.

@@ -147,12 +147,51 @@ def models(inn, seeds):
     shed = {"provider": "custom", "name": "shed", "baseUrl": "http://127.0.0.1:9/v1", "key": "no-real-key"}
     inn.ask("POST", "/api/v1/models/channels", shed)
     seeds.kept["channel"] = ["shed"]
-    seeds.parameters["path.name"] = ["shed"]
+    seeds.parameters["path.channel"] = ["shed"]
     seeds.examples |= {
         "addChannel": [({}, {**shed, "name": "barn"})],
-        "removeChannel": [({"name": "shed"}, None)],
-        "setChannelKey": [({"name": "shed"}, {"key": "another-key"})],
+        "readChannel": [({"channel": "shed"}, None)],
+        "removeChannel": [({"channel": "shed"}, None)],
+        "setChannelKey": [({"channel": "shed"}, {"key": "another-key"})],
         "testModel": [({}, {"model": "rehearsal"})],
+    }
+
+
+def files(inn, seeds):
+    for name in ("kept", "copied", "moved"):
+        inn.ask("PUT", f"/api/v1/files/content?uri=user%3A%2F%2Fseeded%2F{name}", {})
+    kept = "user://seeded/kept"
+    seeds.parameters["query.uri"] = [kept, "user://seeded", "user://seeded/new"]
+    seeds.examples |= {
+        "readFile": [({"uri": kept}, None)],
+        "writeFile": [({"uri": kept}, None)],
+        "makeFolder": [({}, {"uri": "user://seeded/folder"})],
+        "copyFile": [({}, {"from": "user://seeded/copied", "to": "user://seeded/copy"})],
+        "moveFile": [({}, {"from": "user://seeded/moved", "to": "user://seeded/there"})],
+    }
+
+
+def plugins(inn, seeds):
+    asked = inn.ask("GET", "/api/v1/plugins/seeded")["permissions"]
+    seeded = {"plugin": "seeded"}
+    seeds.parameters |= {"path.plugin": ["seeded"], "path.key": ["city"]}
+    seeds.examples |= {
+        "readPlugin": [(seeded, None)],
+        "enablePlugin": [(seeded, {"permissions": asked})],
+        "disablePlugin": [(seeded, None)],
+        "readPluginSettings": [(seeded, None)],
+        "setPluginSetting": [({**seeded, "key": "city"}, {"value": "Lucerne"})],
+        "unsetPluginSetting": [({**seeded, "key": "city"}, None)],
+    }
+
+
+def profiles(inn, seeds):
+    writer = inn.ask("GET", "/api/v1/profiles/default-writer")
+    writer.pop("id")
+    seeds.parameters["path.profileId"] = ["default-writer", "seeded"]
+    seeds.examples |= {
+        "saveProfile": [({"profileId": "seeded"}, writer)],
+        "deleteProfile": [({"profileId": "seeded"}, None)],
     }
 
 
@@ -167,4 +206,7 @@ SUBJECTS = [
     ("listTools", tools),
     ("listNodes", nodes),
     ("addChannel", models),
+    ("writeFile", files),
+    ("listPlugins", plugins),
+    ("saveProfile", profiles),
 ]

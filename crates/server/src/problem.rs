@@ -8,7 +8,7 @@ use innkeeper_store::StoreError;
 use innkeeper_tools::ToolError;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value as Json};
-use utoipa::openapi::{ContentBuilder, Ref, RefOr, ResponseBuilder, ResponsesBuilder};
+use utoipa::openapi::{ContentBuilder, Ref, RefOr, ResponseBuilder};
 use utoipa::{IntoResponses, ToSchema};
 
 /// One sentence with place, cause and remedy, under a stable code. On the wire it is a [`Document`].
@@ -111,6 +111,18 @@ impl IntoResponse for Problem {
 #[derive(Clone, Copy)]
 pub(crate) struct Told(pub(crate) ErrorCode);
 
+impl Problem {
+    /// What each refusal is, in the description of the API.
+    pub(crate) fn described() -> utoipa::openapi::Response {
+        let schema = Ref::from_schema_name("Problem");
+        let content = ContentBuilder::new().schema(Some(schema)).build();
+        ResponseBuilder::new()
+            .description("Refused; `code` says why")
+            .content("application/problem+json", content)
+            .build()
+    }
+}
+
 /// What any operation may be refused with.
 const REFUSALS: [u16; 11] = [400, 401, 403, 404, 408, 409, 413, 415, 421, 429, 503];
 
@@ -127,19 +139,12 @@ fn bounded(mut detail: String) -> String {
 /// In the description of the API each operation may answer with a problem.
 impl IntoResponses for Problem {
     fn responses() -> std::collections::BTreeMap<String, RefOr<utoipa::openapi::Response>> {
-        let schema = Ref::from_schema_name("Problem");
-        let content = ContentBuilder::new().schema(Some(schema)).build();
-        let response = ResponseBuilder::new()
-            .description("Refused; `code` says why")
-            .content("application/problem+json", content)
-            .build();
         // Each by its number, so that any other is known to be wrong.
+        let refused = || RefOr::Ref(Ref::from_response_name("Problem"));
         let all = REFUSALS
             .iter()
-            .fold(ResponsesBuilder::new(), |all, status| {
-                all.response(status.to_string(), response.clone())
-            });
-        all.build().responses.into_iter().collect()
+            .map(|status| (status.to_string(), refused()));
+        all.collect()
     }
 }
 

@@ -159,10 +159,6 @@ fn nothing_of_a_plugin_is_served_but_the_files_of_its_page() {
     let secrets = house.write("secrets.toml", "[models]\nx = \"sk-12345678\"\n");
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::set_permissions(&secrets, std::fs::Permissions::from_mode(0o600)).unwrap();
-    let web = house.path().join("plugins/players/web");
-    std::os::unix::fs::symlink("../plugin.yaml", web.join("link.yaml")).unwrap();
-    std::os::unix::fs::symlink(&secrets, web.join("secrets.js")).unwrap();
-    std::os::unix::fs::symlink(house.path(), web.join("home")).unwrap();
     let served = Served::start(&house, &[]);
     let token = served.token();
     let base = "/api/v1/plugins/players/assets";
@@ -182,6 +178,11 @@ fn nothing_of_a_plugin_is_served_but_the_files_of_its_page() {
         "enabled"
     );
 
+    // Laid there once it was on: before, it would not have been taken.
+    let web = house.path().join("plugins/players/web");
+    std::os::unix::fs::symlink("../plugin.yaml", web.join("link.yaml")).unwrap();
+    std::os::unix::fs::symlink(&secrets, web.join("secrets.js")).unwrap();
+    std::os::unix::fs::symlink(house.path(), web.join("home")).unwrap();
     let script = served.get(&format!("{base}/main.js"), &token);
     assert_eq!((script.status, script.body.as_str()), (200, "export {};"));
     assert_eq!(
@@ -241,11 +242,11 @@ fn nothing_of_a_plugin_is_served_but_the_files_of_its_page() {
         served.ask(&format!("GET {base}/main.js"), &[], "").status,
         401
     );
+    let off = served.post("/api/v1/plugins/players/disable", &token, &json!({}));
+    // With such links in it, it could not be switched on again.
     assert_eq!(
-        served
-            .post("/api/v1/plugins/players/disable", &token, &json!({}))
-            .json()["state"],
-        "disabled"
+        (off.status, off.json()["state"].clone()),
+        (200, json!("broken"))
     );
     assert_eq!(served.get(&format!("{base}/main.js"), &token).status, 404);
 }

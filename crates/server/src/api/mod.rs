@@ -159,6 +159,10 @@ pub fn description() -> OpenApi {
     );
     let session = ApiKey::Cookie(ApiKeyValue::new("innkeeper_<port>"));
     components.add_security_scheme("session", SecurityScheme::ApiKey(session));
+    let refused = crate::problem::Problem::described();
+    components
+        .responses
+        .insert("Problem".to_owned(), refused.into());
     components.schemas.insert(
         "Problem".to_owned(),
         <Document<'_> as utoipa::PartialSchema>::schema(),

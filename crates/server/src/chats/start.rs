@@ -38,16 +38,17 @@ pub(crate) async fn start(
         None => None,
         Some(said) => Some(say(house, &chat, said).await?),
     };
-    let now = added.as_ref().unwrap_or(&chat);
-    let lines = conversation(chats, now).await?;
-    asked.prompt = Some(StartPrompt::Conversation(prompt(
-        &lines,
-        asked.generation_type.as_deref().unwrap_or("normal"),
-    )?));
-    asked.chat_ref = Some(ref_of(&chat.place)).filter(|chat_ref| !chat_ref.is_null());
-    asked.stable_chat_id = Some(chat.id.clone());
-    asked.chat = ChatSource::Messages(lines);
-    let started = house.agents.start(asked).await;
+    let started = async {
+        let now = added.as_ref().unwrap_or(&chat);
+        let lines = conversation(chats, now).await?;
+        let kind = asked.generation_type.as_deref().unwrap_or("normal");
+        asked.prompt = Some(StartPrompt::Conversation(prompt(&lines, kind)?));
+        asked.chat_ref = Some(ref_of(&chat.place)).filter(|chat_ref| !chat_ref.is_null());
+        asked.stable_chat_id = Some(chat.id.clone());
+        asked.chat = ChatSource::Messages(lines);
+        Ok(house.agents.start(asked).await?)
+    };
+    let started: Result<RunHandle, Problem> = started.await;
     if let (Err(_), Some(added)) = (&started, &added) {
         let unsaid = Wanted {
             base: Some(added.version),
@@ -57,7 +58,7 @@ pub(crate) async fn start(
         // Where somebody has gone on with it meanwhile, it stays.
         let _ = edit(chats, &chat.id, unsaid).await;
     }
-    Ok(started?)
+    started
 }
 
 async fn say(house: &House, chat: &ChatRecord, said: &str) -> Result<ChatRecord, Problem> {
