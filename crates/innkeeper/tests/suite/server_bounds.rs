@@ -133,7 +133,11 @@ fn sockets_are_connections_as_long_as_they_last() {
     let house = House::new();
     let served = Served::start(&house, &[]);
     let token = served.token();
-    let sockets: Vec<Socket> = (0..20).map(|_| Socket::open(&served, &token)).collect();
+    let mut sockets: Vec<Socket> = (0..20).map(|_| Socket::open(&served, &token)).collect();
+    // Whoever is answered has been counted.
+    for socket in &mut sockets {
+        assert_eq!(socket.call("ping", json!({})), Ok(json!({})));
+    }
     let figures = served.get("/api/v1/metrics", &token);
     assert_eq!(figures.status, 200);
     let open = figures
